@@ -47,7 +47,7 @@ import Testing
         Plan(
             "dependents", SettleStatements.dependentsSQL,
             [
-                "SEARCH dependency USING COVERING INDEX dependency_parent (parent_id=? AND (condition,job_id,position)>(?,?,?))"
+                "SEARCH dependency USING COVERING INDEX dependency_dependents (dependency_id=? AND (condition,dependent_id,position)>(?,?,?))"
             ]),
         Plan(
             "firstPart", WritingStatements.firstPartSQL,
@@ -72,11 +72,11 @@ import Testing
         Plan(
             "hasLaterDependents", PruneStatements.hasLaterDependentsSQL,
             [
-                "SEARCH dependency USING COVERING INDEX dependency_parent (parent_id=? AND condition=? AND job_id>?)"
+                "SEARCH dependency USING COVERING INDEX dependency_dependents (dependency_id=? AND condition=? AND dependent_id>?)"
             ]),
         Plan(
             "someEdges", PruneStatements.someEdgesSQL,
-            ["SEARCH dependency USING PRIMARY KEY (job_id>? AND job_id<?)"]),
+            ["SEARCH dependency USING PRIMARY KEY (dependent_id>? AND dependent_id<?)"]),
         Plan("blocked", SettleStatements.blockedSQL, [byNumber]),
         Plan("takeDependency", SettleStatements.takeDependencySQL, [byNumber]),
         Plan("unblock", SettleStatements.unblockSQL, [byNumber]),
@@ -94,13 +94,13 @@ import Testing
             "prunableJob", PruneStatements.jobSQL,
             [
                 byNumber, "CORRELATED SCALAR SUBQUERY",
-                "SEARCH dependency USING COVERING INDEX dependency_parent (parent_id=?)",
+                "SEARCH dependency USING COVERING INDEX dependency_dependents (dependency_id=?)",
             ]),
         Plan(
             "hasDependents", PruneStatements.hasDependentsSQL,
             [
                 "SEARCH job USING COVERING INDEX job_graph (graph_id=?)",
-                "SEARCH dependency USING COVERING INDEX dependency_parent (parent_id=?)",
+                "SEARCH dependency USING COVERING INDEX dependency_dependents (dependency_id=?)",
                 "SEARCH dependent USING INTEGER PRIMARY KEY (rowid=?)",
             ]),
         Plan("jobsOfAGraph", PruneStatements.jobsSQL, ["SEARCH job USING INDEX job_graph (graph_id=?)"]),
@@ -129,20 +129,20 @@ import Testing
         Plan(
             "dependencies", NeighbourStatements.dependenciesSQL,
             [
-                "SEARCH dependency USING PRIMARY KEY (job_id=?)", "SEARCH parent USING INTEGER PRIMARY KEY (rowid=?)",
+                "SEARCH dependency USING PRIMARY KEY (dependent_id=?)", byNumber,
                 "SEARCH definition USING INTEGER PRIMARY KEY (rowid=?)",
             ]),
         Plan(
             "dependents", NeighbourStatements.dependentsSQL,
             [
-                "SEARCH dependency USING COVERING INDEX dependency_parent (parent_id=?)",
+                "SEARCH dependency USING COVERING INDEX dependency_dependents (dependency_id=?)",
                 "SEARCH dependent USING INTEGER PRIMARY KEY (rowid=?)",
                 "SEARCH definition USING INTEGER PRIMARY KEY (rowid=?)",
             ]),
         Plan(
             "outputs", NeighbourStatements.outputsSQL,
             [
-                "SEARCH dependency USING PRIMARY KEY (job_id=?)", "SEARCH parent USING INTEGER PRIMARY KEY (rowid=?)",
+                "SEARCH dependency USING PRIMARY KEY (dependent_id=?)", byNumber,
                 "SEARCH definition USING INTEGER PRIMARY KEY (rowid=?)",
                 "SEARCH result USING INTEGER PRIMARY KEY (rowid=?)",
             ]),
@@ -158,7 +158,7 @@ import Testing
             "edges", GraphStatements.edgesSQL,
             [
                 "SEARCH job USING COVERING INDEX job_graph (graph_id=? AND rowid>?)",
-                "SEARCH dependency USING PRIMARY KEY (job_id=?)",
+                "SEARCH dependency USING PRIMARY KEY (dependent_id=?)",
             ]),
         Plan("graphs", GraphStatements.newestSQL, ["SEARCH graph USING INTEGER PRIMARY KEY (rowid<?)"]),
     ]

@@ -98,7 +98,7 @@ struct CancelStatements: ~Copyable {
         LIMIT    ?3
         """
     static let insertSQL: SQL = """
-        INSERT INTO cancelling (graph_id, asked_ms, below_id)
+        INSERT INTO cancelling (graph_id, requested_ms, below_id)
         VALUES (:graph, :now, 0x7FFFFFFFFFFFFFFF)
         """
     static let advanceSQL: SQL = "UPDATE cancelling SET below_id = ?2 WHERE graph_id = ?1"

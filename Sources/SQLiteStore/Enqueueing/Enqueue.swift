@@ -128,11 +128,11 @@ extension Writer {
     }
 
     func insertDependency(
-        of job: JobID, position: Int, on parent: JobID, _ condition: DependencyCondition
+        of dependent: JobID, position: Int, on dependency: JobID, _ condition: DependencyCondition
     ) throws(SQLiteError) {
-        enqueueing.insertDependency.bind(1, job.rawValue)
+        enqueueing.insertDependency.bind(1, dependent.rawValue)
         enqueueing.insertDependency.bind(2, position)
-        enqueueing.insertDependency.bind(3, parent.rawValue)
+        enqueueing.insertDependency.bind(3, dependency.rawValue)
         enqueueing.insertDependency.bind(4, condition.rawValue)
         try enqueueing.insertDependency.run()
     }
@@ -218,8 +218,8 @@ struct EnqueueStatements: ~Copyable {
         """
     static let insertInputSQL: SQL = "INSERT INTO job_input (job_id, input) VALUES (:job, :input)"
     static let insertDependencySQL: SQL = """
-        INSERT INTO dependency (job_id, position, parent_id, condition)
-        VALUES (:job, :position, :parent, :condition)
+        INSERT INTO dependency (dependent_id, position, dependency_id, condition)
+        VALUES (:dependent, :position, :dependency, :condition)
         """
     static let insertKeySQL: SQL = """
         INSERT INTO idempotency (key, fingerprint, graph_id, first_job_id, jobs)

@@ -28,8 +28,8 @@ struct GraphPlan {
             for dependency in jobs[index].dependencies {
                 let outcome: Outcome? =
                     switch dependency.job {
-                    case .new(let parent): starts[parent].state.outcome
-                    case .existing(let parent): try outcomeOfExisting(parent, dependency.condition)
+                    case .new(let index): starts[index].state.outcome
+                    case .existing(let job): try outcomeOfExisting(job, dependency.condition)
                     }
                 guard let outcome else {
                     start.pending += 1
@@ -60,7 +60,7 @@ struct GraphPlan {
         // Usually every job already comes after its dependencies.
         let isOrdered = jobs.indices.allSatisfy { index in
             jobs[index].dependencies.allSatisfy { dependency in
-                if case .new(let parent) = dependency.job { parent < index } else { true }
+                if case .new(let earlier) = dependency.job { earlier < index } else { true }
             }
         }
         if isOrdered { return Array(jobs.indices) }
@@ -68,9 +68,9 @@ struct GraphPlan {
         var open = [Int](repeating: 0, count: jobs.count)
         var dependents = [[Int]](repeating: [], count: jobs.count)
         for (index, job) in jobs.enumerated() {
-            for case .new(let parent) in job.dependencies.map(\.job) {
+            for case .new(let dependency) in job.dependencies.map(\.job) {
                 open[index] += 1
-                dependents[parent].append(index)
+                dependents[dependency].append(index)
             }
         }
         var order = jobs.indices.filter { open[$0] == 0 }
@@ -93,8 +93,8 @@ struct GraphPlan {
     private static func onCycle(_ jobs: [NewJob], open: [Int]) -> Int {
         guard var index = open.firstIndex(where: { $0 > 0 }) else { preconditionFailure("every job was ordered") }
         for _ in jobs.indices {
-            for case .new(let parent) in jobs[index].dependencies.map(\.job) where open[parent] > 0 {
-                index = parent
+            for case .new(let dependency) in jobs[index].dependencies.map(\.job) where open[dependency] > 0 {
+                index = dependency
                 break
             }
         }

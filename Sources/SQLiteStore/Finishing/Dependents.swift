@@ -10,25 +10,27 @@ extension Writer {
 
     func settle(_ jobs: [SettlingJob]) throws(SQLiteError) {
         var settled = jobs
-        while var parent = settled.popLast() {
-            settling.dependents.bind(1, parent.job.rawValue)
-            settling.dependents.bind(2, parent.last.condition)
-            settling.dependents.bind(3, parent.last.job)
-            settling.dependents.bind(4, parent.last.position)
+        while var dependency = settled.popLast() {
+            settling.dependents.bind(1, dependency.job.rawValue)
+            settling.dependents.bind(2, dependency.last.condition)
+            settling.dependents.bind(3, dependency.last.job)
+            settling.dependents.bind(4, dependency.last.position)
             while try settling.dependents.step() {
                 guard settlingRows > 0 else {
                     settling.dependents.reset()
-                    return try postpone(settled + [parent])
+                    return try postpone(settled + [dependency])
                 }
                 settlingRows -= 1
                 let dependent = JobID(settling.dependents.integer(0))
                 let condition = settling.dependents.integer(1)
-                parent.last = EdgeKey(
+                dependency.last = EdgeKey(
                     condition: Int(condition), job: dependent.rawValue, position: Int(settling.dependents.integer(2)))
-                if condition == finishedCondition || parent.outcome == .succeeded {
-                    try unblock(dependent, now: parent.at)
-                } else if let outcome = try end(dependent, because: parent.job, parent.outcome, now: parent.at) {
-                    settled.append(SettlingJob(job: dependent, outcome: outcome, at: parent.at))
+                if condition == finishedCondition || dependency.outcome == .succeeded {
+                    try unblock(dependent, now: dependency.at)
+                } else if let outcome = try end(
+                    dependent, because: dependency.job, dependency.outcome, now: dependency.at)
+                {
+                    settled.append(SettlingJob(job: dependent, outcome: outcome, at: dependency.at))
                 }
             }
         }
@@ -38,10 +40,10 @@ extension Writer {
     ///
     /// - Returns: The job's outcome; nil if the job was no longer blocked.
     private func end(
-        _ job: JobID, because parent: JobID, _ outcome: Outcome, now: Timestamp
+        _ job: JobID, because dependency: JobID, _ outcome: Outcome, now: Timestamp
     ) throws(SQLiteError) -> Outcome? {
         if isCancelling, try cancelIfAsked(job, now: now) { return .cancelled }
-        return try skip(job, because: parent, outcome, now: now) ? .skipped : nil
+        return try skip(job, because: dependency, outcome, now: now) ? .skipped : nil
     }
 
     /// Removes one pending dependency from a blocked job, and unblocks the job if that was the last.
@@ -73,11 +75,11 @@ extension Writer {
         note(job, graph: graph, state: state, attempt: 0, dueAt: isDue ? nil : endsAt)
     }
 
-    /// Skips a job because its dependency `parent` ended with `outcome`.
+    /// Skips a job because its dependency `dependency` ended with `outcome`.
     ///
     /// - Returns: False if the job is no longer blocked.
     func skip(
-        _ job: JobID, because parent: JobID, _ outcome: Outcome, now: Timestamp
+        _ job: JobID, because dependency: JobID, _ outcome: Outcome, now: Timestamp
     ) throws(SQLiteError) -> Bool {
         settling.blocked.bind(1, job.rawValue)
         guard try settling.blocked.step() else { return false }
@@ -89,26 +91,26 @@ extension Writer {
         settling.skip.bind(2, now.milliseconds)
         try settling.skip.run()
         count(queue: queue, graph: graph, from: .blocked, to: .skipped, now: now)
-        note(job, graph: graph, state: .skipped, attempt: 0, cause: .dependency(parent))
-        try recordSkip(job, because: parent, outcome, now: now)
+        note(job, graph: graph, state: .skipped, attempt: 0, cause: .dependency(dependency))
+        try recordSkip(job, because: dependency, outcome, now: now)
         return true
     }
 
     func recordSkip(
-        _ job: JobID, because parent: JobID, _ outcome: Outcome, now: Timestamp
+        _ job: JobID, because dependency: JobID, _ outcome: Outcome, now: Timestamp
     ) throws(SQLiteError) {
-        settling.nameOf.bind(1, parent.rawValue)
+        settling.nameOf.bind(1, dependency.rawValue)
         let isKnown = try settling.nameOf.step()
-        let parent = Culprit(job: parent, name: isKnown ? settling.nameOf.string(0) : "", outcome: outcome)
-        var first = parent
-        // The result of a skipped parent names the job that caused the first skip.
+        let dependency = Culprit(job: dependency, name: isKnown ? settling.nameOf.string(0) : "", outcome: outcome)
+        var first = dependency
+        // The result of a skipped dependency names the job that caused the first skip.
         if isKnown, outcome == .skipped, let job = settling.nameOf.optionalInteger(1),
             let outcome = Outcome(name: settling.nameOf.string(3))
         {
             first = Culprit(job: JobID(job), name: settling.nameOf.string(2), outcome: outcome)
         }
         settling.nameOf.reset()
-        try recordResult(job, attempt: 0, .skipped, .dependency(parent, first: first), now: now)
+        try recordResult(job, attempt: 0, .skipped, .dependency(dependency, first: first), now: now)
     }
 }
 
@@ -158,11 +160,11 @@ extension JobFailure {
 
 struct SettleStatements: ~Copyable {
     static let dependentsSQL: SQL = """
-        SELECT   job_id, condition, position
-        FROM     dependency INDEXED BY dependency_parent
-        WHERE    parent_id = ?1
-        AND      (condition, job_id, position) > (?2, ?3, ?4)
-        ORDER BY condition, job_id, position
+        SELECT   dependent_id, condition, position
+        FROM     dependency INDEXED BY dependency_dependents
+        WHERE    dependency_id = ?1
+        AND      (condition, dependent_id, position) > (?2, ?3, ?4)
+        ORDER BY condition, dependent_id, position
         """
     static let keepSQL: SQL = """
         INSERT OR REPLACE INTO settling (job_id, outcome, at_ms, last_condition, last_job_id, last_position)

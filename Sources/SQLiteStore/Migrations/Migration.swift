@@ -1,7 +1,10 @@
 import SQLite
 
-/// Migrates the schema from the previous version to `version`. A released migration never changes, and no migration
-/// goes back to an older version.
+/// Migrates the tables from the previous version of the schema to `version`. A released migration never changes, and
+/// no migration goes back to an older version.
+///
+/// The views contain no data, so a migration does not describe them: ``run(on:)`` replaces them with the current
+/// ``views``.
 struct Migration: Sendable {
     enum Step: Sendable {
         case sql(SQL)
@@ -11,21 +14,19 @@ struct Migration: Sendable {
     }
 
     let version: Int64
-    /// Views that change, by name. All other views are recreated unchanged.
-    var views: [String: SQL] = [:]
     let steps: [Step]
 
-    static let all: [Migration] = [.m001, .m002, .m003]
+    static let all: [Migration] = [.m001, .m002, .m003, .m004]
 
     /// The schema version that this release writes to `PRAGMA user_version`.
-    static let current: Int64 = 3
+    static let current: Int64 = 4
 
     /// Identifies a Halyard database in `PRAGMA application_id`: "HALY" in ASCII.
     static let applicationID: Int64 = 0x4841_4C59
 
     /// Carries out the steps in the caller's transaction. Foreign keys must be off.
     func run(on connection: Connection) throws(SQLiteError) {
-        let kept = try takeViews(of: connection)
+        let old = try dropViews(of: connection)
         for step in steps {
             switch step {
             case .sql(let script): try connection.execute(script)
@@ -33,21 +34,17 @@ struct Migration: Sendable {
             case .swift(let change): try change(connection)
             }
         }
-        for view in kept {
-            if let changed = views[view.name] {
-                try connection.execute(changed)
-            } else {
-                try connection.execute(SQL(trusted: view.sql))
-            }
-        }
+        for (_, sql) in Self.views { try connection.execute(sql) }
+        let names = Set(Self.views.map(\.key))
+        for view in old where !names.contains(view.name) { try connection.execute(view.sql) }
     }
 
     /// Drops all views, including ones that a user added, and returns their SQL: a table cannot be renamed while a view
     /// refers to its old name.
-    private func takeViews(of connection: Connection) throws(SQLiteError) -> [(name: String, sql: String)] {
+    private func dropViews(of connection: Connection) throws(SQLiteError) -> [(name: String, sql: SQL)] {
         let statement = connection.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'view' ORDER BY rowid")
-        var views: [(name: String, sql: String)] = []
-        while try statement.step() { views.append((statement.string(0), statement.string(1))) }
+        var views: [(name: String, sql: SQL)] = []
+        while try statement.step() { views.append((statement.string(0), SQL(trusted: statement.string(1)))) }
         for view in views {
             try connection.execute(SQL(trusted: "DROP VIEW \"\(view.name.replacing("\"", with: "\"\""))\""))
         }

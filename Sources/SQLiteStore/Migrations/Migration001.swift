@@ -3,8 +3,7 @@ import SQLite
 extension Migration {
     /// The first schema. States, outcomes, conditions and priorities are the raw values of the types in `Jobs`; times
     /// are milliseconds since 1970 in UTC; JSON is text.
-    static let m001 = Migration(
-        version: 1, steps: [.sql(tables), .sql(indexes), .sql(views), .sql(seed)])
+    static let m001 = Migration(version: 1, steps: [.sql(tables), .sql(indexes), .sql(seed)])
 
     private static let tables: SQL = """
         CREATE TABLE meta (

@@ -1,8 +1,16 @@
 import SQLite
 
 extension Migration {
-    // Each CHECK forbids the characters that `HiddenCharacter` lists. It searches for them only in text that is not
-    // plain printable ASCII.
+    /// Forbids the characters that `HiddenCharacter` lists. Searches for them only in text that is not plain printable
+    /// ASCII.
+    static func visible(_ column: SQL) -> SQL {
+        """
+        instr(\(column), char(0)) = 0 AND (\(column) NOT GLOB '*[^ -~]*' OR \(column) NOT GLOB '*[' || char(
+                    1, 45, 31, 127, 45, 159, 173, 847, 1564, 4447, 45, 4448, 6068, 45, 6069, 6155, 45, 6159, 8203,
+                    45, 8207, 8232, 45, 8238, 8288, 45, 8303, 12644, 64976, 45, 65007, 65279, 65440, 65520, 45,
+                    65531, 65534, 45, 65535, 113824, 45, 113827, 119155, 45, 119162, 917504, 45, 921599) || ']*')
+        """
+    }
 
     static let queue = TableRebuild(
         table: "queue",
@@ -16,10 +24,7 @@ extension Migration {
                 paused_ms   INTEGER,
                 removed_ms  INTEGER,
                 CONSTRAINT queue_name_shows CHECK (
-                    instr(name, char(0)) = 0 AND (name NOT GLOB '*[^ -~]*' OR name NOT GLOB '*[' || char(
-                        1, 45, 31, 127, 45, 159, 173, 847, 1564, 4447, 45, 4448, 6068, 45, 6069, 6155, 45, 6159, 8203,
-                        45, 8207, 8232, 45, 8238, 8288, 45, 8303, 12644, 64976, 45, 65007, 65279, 65440, 65520, 45,
-                        65531, 65534, 45, 65535, 113824, 45, 113827, 119155, 45, 119162, 917504, 45, 921599) || ']*')),
+                    \(visible("name"))),
                 CONSTRAINT queue_name UNIQUE (name),
                 CONSTRAINT queue_concurrency CHECK (concurrency BETWEEN 1 AND 10000),
                 CONSTRAINT queue_weight CHECK (weight BETWEEN 1 AND 1000)
@@ -53,15 +58,9 @@ extension Migration {
                 replaced_ms  INTEGER,
                 problem      TEXT,
                 CONSTRAINT definition_name_shows CHECK (
-                    instr(name, char(0)) = 0 AND (name NOT GLOB '*[^ -~]*' OR name NOT GLOB '*[' || char(
-                        1, 45, 31, 127, 45, 159, 173, 847, 1564, 4447, 45, 4448, 6068, 45, 6069, 6155, 45, 6159, 8203,
-                        45, 8207, 8232, 45, 8238, 8288, 45, 8303, 12644, 64976, 45, 65007, 65279, 65440, 65520, 45,
-                        65531, 65534, 45, 65535, 113824, 45, 113827, 119155, 45, 119162, 917504, 45, 921599) || ']*')),
+                    \(visible("name"))),
                 CONSTRAINT definition_summary_shows CHECK (
-                    instr(summary, char(0)) = 0 AND (summary NOT GLOB '*[^ -~]*' OR summary NOT GLOB '*[' || char(
-                        1, 45, 31, 127, 45, 159, 173, 847, 1564, 4447, 45, 4448, 6068, 45, 6069, 6155, 45, 6159, 8203,
-                        45, 8207, 8232, 45, 8238, 8288, 45, 8303, 12644, 64976, 45, 65007, 65279, 65440, 65520, 45,
-                        65531, 65534, 45, 65535, 113824, 45, 113827, 119155, 45, 119162, 917504, 45, 921599) || ']*')),
+                    \(visible("summary"))),
                 CONSTRAINT definition_revision UNIQUE (name, revision),
                 CONSTRAINT definition_priority CHECK (priority BETWEEN -2 AND 2),
                 CONSTRAINT definition_attempts CHECK (max_attempts >= 1),
@@ -93,15 +92,9 @@ extension Migration {
                 problem     TEXT,
                 summary     TEXT,
                 CONSTRAINT graph_definition_name_shows CHECK (
-                    instr(name, char(0)) = 0 AND (name NOT GLOB '*[^ -~]*' OR name NOT GLOB '*[' || char(
-                        1, 45, 31, 127, 45, 159, 173, 847, 1564, 4447, 45, 4448, 6068, 45, 6069, 6155, 45, 6159, 8203,
-                        45, 8207, 8232, 45, 8238, 8288, 45, 8303, 12644, 64976, 45, 65007, 65279, 65440, 65520, 45,
-                        65531, 65534, 45, 65535, 113824, 45, 113827, 119155, 45, 119162, 917504, 45, 921599) || ']*')),
+                    \(visible("name"))),
                 CONSTRAINT graph_definition_summary_shows CHECK (
-                    instr(summary, char(0)) = 0 AND (summary NOT GLOB '*[^ -~]*' OR summary NOT GLOB '*[' || char(
-                        1, 45, 31, 127, 45, 159, 173, 847, 1564, 4447, 45, 4448, 6068, 45, 6069, 6155, 45, 6159, 8203,
-                        45, 8207, 8232, 45, 8238, 8288, 45, 8303, 12644, 64976, 45, 65007, 65279, 65440, 65520, 45,
-                        65531, 65534, 45, 65535, 113824, 45, 113827, 119155, 45, 119162, 917504, 45, 921599) || ']*')),
+                    \(visible("summary"))),
                 CONSTRAINT graph_definition_revision UNIQUE (name, revision)
             ) STRICT;
 
@@ -132,10 +125,7 @@ extension Migration {
                 cancelled   INTEGER NOT NULL,
                 skipped     INTEGER NOT NULL,
                 CONSTRAINT graph_name_shows CHECK (
-                    instr(name, char(0)) = 0 AND (name NOT GLOB '*[^ -~]*' OR name NOT GLOB '*[' || char(
-                        1, 45, 31, 127, 45, 159, 173, 847, 1564, 4447, 45, 4448, 6068, 45, 6069, 6155, 45, 6159, 8203,
-                        45, 8207, 8232, 45, 8238, 8288, 45, 8303, 12644, 64976, 45, 65007, 65279, 65440, 65520, 45,
-                        65531, 65534, 45, 65535, 113824, 45, 113827, 119155, 45, 119162, 917504, 45, 921599) || ']*')),
+                    \(visible("name"))),
                 CONSTRAINT graph_finished_without_open_jobs
                     CHECK ((finished_ms IS NULL) = (blocked + scheduled + ready + running > 0)),
                 CONSTRAINT graph_counts
@@ -162,10 +152,7 @@ extension Migration {
                 first_job_id INTEGER NOT NULL,
                 jobs         INTEGER NOT NULL,
                 CONSTRAINT idempotency_key_shows CHECK (
-                    instr(key, char(0)) = 0 AND (key NOT GLOB '*[^ -~]*' OR key NOT GLOB '*[' || char(
-                        1, 45, 31, 127, 45, 159, 173, 847, 1564, 4447, 45, 4448, 6068, 45, 6069, 6155, 45, 6159, 8203,
-                        45, 8207, 8232, 45, 8238, 8288, 45, 8303, 12644, 64976, 45, 65007, 65279, 65440, 65520, 45,
-                        65531, 65534, 45, 65535, 113824, 45, 113827, 119155, 45, 119162, 917504, 45, 921599) || ']*')),
+                    \(visible("key"))),
                 CONSTRAINT idempotency_first_job UNIQUE (first_job_id),
                 CONSTRAINT idempotency_key CHECK (length(CAST(key AS BLOB)) BETWEEN 1 AND 255),
                 CONSTRAINT idempotency_jobs CHECK (jobs >= 1)
@@ -191,15 +178,9 @@ extension Migration {
                 fields      TEXT NOT NULL,
                 updated_ms  INTEGER NOT NULL,
                 CONSTRAINT kind_name_shows CHECK (
-                    instr(name, char(0)) = 0 AND (name NOT GLOB '*[^ -~]*' OR name NOT GLOB '*[' || char(
-                        1, 45, 31, 127, 45, 159, 173, 847, 1564, 4447, 45, 4448, 6068, 45, 6069, 6155, 45, 6159, 8203,
-                        45, 8207, 8232, 45, 8238, 8288, 45, 8303, 12644, 64976, 45, 65007, 65279, 65440, 65520, 45,
-                        65531, 65534, 45, 65535, 113824, 45, 113827, 119155, 45, 119162, 917504, 45, 921599) || ']*')),
+                    \(visible("name"))),
                 CONSTRAINT kind_summary_shows CHECK (
-                    instr(summary, char(0)) = 0 AND (summary NOT GLOB '*[^ -~]*' OR summary NOT GLOB '*[' || char(
-                        1, 45, 31, 127, 45, 159, 173, 847, 1564, 4447, 45, 4448, 6068, 45, 6069, 6155, 45, 6159, 8203,
-                        45, 8207, 8232, 45, 8238, 8288, 45, 8303, 12644, 64976, 45, 65007, 65279, 65440, 65520, 45,
-                        65531, 65534, 45, 65535, 113824, 45, 113827, 119155, 45, 119162, 917504, 45, 921599) || ']*'))
+                    \(visible("summary")))
             ) STRICT, WITHOUT ROWID;
             """,
         copy: """

@@ -1,7 +1,7 @@
 import SQLite
 
-/// Replaces a table with a new one that has the same rows. SQLite can change columns and constraints only in this way:
-/// create, copy, drop, rename.
+/// Replaces a table with a new one that has the same rows. SQLite can change constraints only in this way: create, copy,
+/// drop, rename.
 ///
 /// If foreign keys were on, the drop would delete every row that refers to the old table.
 /// ``Connection/migrate(path:through:)`` switches them off, and checks them before the commit.

@@ -87,7 +87,7 @@ extension Writer {
 struct PruneStatements: ~Copyable {
     static let jobSQL: SQL = """
         SELECT state, queue_id,
-               EXISTS (SELECT 1 FROM dependency INDEXED BY dependency_parent WHERE parent_id = job.id)
+               EXISTS (SELECT 1 FROM dependency INDEXED BY dependency_dependents WHERE dependency_id = job.id)
         FROM   job
         WHERE  id = :job
         """
@@ -96,8 +96,8 @@ struct PruneStatements: ~Copyable {
     static let hasDependentsSQL: SQL = """
         SELECT     1
         FROM       job INDEXED BY job_graph
-        CROSS JOIN dependency INDEXED BY dependency_parent ON dependency.parent_id = job.id
-        CROSS JOIN job AS dependent ON dependent.id = dependency.job_id
+        CROSS JOIN dependency INDEXED BY dependency_dependents ON dependency.dependency_id = job.id
+        CROSS JOIN job AS dependent ON dependent.id = dependency.dependent_id
         WHERE      job.graph_id = ?1
         AND        dependent.graph_id IS NOT ?1
         LIMIT      1
@@ -127,19 +127,19 @@ struct PruneStatements: ~Copyable {
     /// number than all jobs of the graph.
     static let hasLaterDependentsSQL: SQL = """
         SELECT 1
-        FROM   dependency INDEXED BY dependency_parent
-        WHERE  parent_id = :job
+        FROM   dependency INDEXED BY dependency_dependents
+        WHERE  dependency_id = :job
         AND    condition = :condition
-        AND    job_id > :last
+        AND    dependent_id > :last
         LIMIT  1
         """
     static let someEdgesSQL: SQL = """
-        SELECT job_id, position
+        SELECT dependent_id, position
         FROM   dependency
-        WHERE  job_id BETWEEN :first AND :last
+        WHERE  dependent_id BETWEEN :first AND :last
         LIMIT  :limit
         """
-    static let deleteEdgeSQL: SQL = "DELETE FROM dependency WHERE job_id = :job AND position = :position"
+    static let deleteEdgeSQL: SQL = "DELETE FROM dependency WHERE dependent_id = :job AND position = :position"
     static let deleteGraphSQL: SQL = "DELETE FROM graph WHERE id = :graph"
     /// Deletes the key under which the job was enqueued, if no job of the key is left.
     static let deleteKeySQL: SQL = """

@@ -25,3 +25,9 @@ extension Statement {
         try bind(parameter + 2, text: failure?.detail?.bytes)
     }
 }
+
+extension JobState {
+    // Indexes and counts rely on the order of the numbers: open states, `succeeded`, the other final states.
+    static let firstFinal = JobState.succeeded
+    static let firstUnsuccessful = JobState.failed
+}

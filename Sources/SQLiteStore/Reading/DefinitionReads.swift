@@ -81,7 +81,7 @@ struct DefinitionStatements: ~Copyable {
         ORDER BY name
         """
     static let queuesSQL: SQL = """
-        SELECT   name, concurrency, weight, paused_ms,
+        SELECT   name, "limit", weight, paused_ms,
                  blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped
         FROM     queue
         JOIN     tally ON tally.queue_id = queue.id

@@ -60,9 +60,9 @@ struct GraphStatements: ~Copyable {
         LIMIT    :limit
         """
     static let edgesSQL: SQL = """
-        SELECT     dependency.job_id, dependency.parent_id, dependency.condition, dependency.position
+        SELECT     dependency.dependent_id, dependency.dependency_id, dependency.condition, dependency.position
         FROM       job INDEXED BY job_graph
-        CROSS JOIN dependency ON dependency.job_id = job.id
+        CROSS JOIN dependency ON dependency.dependent_id = job.id
         WHERE      job.graph_id = ?1
         AND        job.id >= ?2
         AND        (job.id > ?2 OR dependency.position > ?3)

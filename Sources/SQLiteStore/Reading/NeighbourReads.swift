@@ -59,30 +59,30 @@ extension Statement {
 struct NeighbourStatements: ~Copyable {
     static let dependencyCountsSQL: SQL = "SELECT dependencies, pending FROM job WHERE id = :job"
     static let dependenciesSQL: SQL = """
-        SELECT     parent.id, definition.name, parent.node, parent.state, dependency.condition
+        SELECT     job.id, definition.name, job.node, job.state, dependency.condition
         FROM       dependency
-        CROSS JOIN job AS parent ON parent.id = dependency.parent_id
-        CROSS JOIN definition ON definition.id = parent.definition_id
-        WHERE      dependency.job_id = ?1
-        AND        parent.state < ?2
+        CROSS JOIN job ON job.id = dependency.dependency_id
+        CROSS JOIN definition ON definition.id = job.definition_id
+        WHERE      dependency.dependent_id = ?1
+        AND        job.state < ?2
         ORDER BY   dependency.position
         LIMIT      ?3
         """
     static let dependentsSQL: SQL = """
         SELECT     dependent.id, definition.name, dependent.node, dependent.state, dependency.condition
-        FROM       dependency INDEXED BY dependency_parent
-        CROSS JOIN job AS dependent ON dependent.id = dependency.job_id
+        FROM       dependency INDEXED BY dependency_dependents
+        CROSS JOIN job AS dependent ON dependent.id = dependency.dependent_id
         CROSS JOIN definition ON definition.id = dependent.definition_id
-        WHERE      dependency.parent_id = ?1
+        WHERE      dependency.dependency_id = ?1
         LIMIT      ?2
         """
     static let outputsSQL: SQL = """
-        SELECT     dependency.parent_id, definition.kind, result.value
+        SELECT     dependency.dependency_id, definition.kind, result.value
         FROM       dependency
-        CROSS JOIN job AS parent ON parent.id = dependency.parent_id
-        CROSS JOIN definition ON definition.id = parent.definition_id
-        CROSS JOIN result ON result.job_id = dependency.parent_id
-        WHERE      dependency.job_id = :job
+        CROSS JOIN job ON job.id = dependency.dependency_id
+        CROSS JOIN definition ON definition.id = job.definition_id
+        CROSS JOIN result ON result.job_id = dependency.dependency_id
+        WHERE      dependency.dependent_id = :job
         AND        result.outcome = 4
         ORDER BY   dependency.position
         """

@@ -64,7 +64,7 @@ extension Statement {
 struct RecordStatements: ~Copyable {
     static let jobSQL: SQL = """
         SELECT    job.graph_id, job.node, definition.name, definition.revision, definition.kind, queue.name,
-                  job.priority, job.state, job_input.input, job.attempt, job.tries, definition.max_attempts,
+                  job.priority, job.state, job_input.input, job.attempt, job.tries, definition.max_tries,
                   job.rescues, job.pending, job.enqueued_ms,
                   iif(job.state < 2 AND job.steady_ms IS NOT NULL,
                       job.steady_ms + (SELECT skew_ms FROM clock WHERE id = 1), job.due_ms),

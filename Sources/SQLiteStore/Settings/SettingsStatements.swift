@@ -22,18 +22,21 @@ struct SettingsStatements: ~Copyable {
 
     init(_ connection: Connection) {
         insertQueue = connection.prepare(
-            "INSERT INTO queue (id, name, concurrency, weight) VALUES (:id, :name, :concurrency, :weight)")
+            """
+            INSERT INTO queue (id, name, "limit", weight)
+            VALUES (:id, :name, :limit, :weight)
+            """)
         insertTally = connection.prepare("INSERT INTO tally (queue_id) VALUES (:queue)")
         updateQueue = connection.prepare(
             """
             UPDATE queue
-            SET    concurrency = ?2, weight = ?3, paused_ms = ?4
+            SET    "limit" = ?2, weight = ?3, paused_ms = ?4
             WHERE  id = ?1
             """)
         reviveQueue = connection.prepare(
             """
             UPDATE queue
-            SET    name = ?2, concurrency = ?3, weight = ?4, paused_ms = NULL, removed_ms = NULL
+            SET    name = ?2, "limit" = ?3, weight = ?4, paused_ms = NULL, removed_ms = NULL
             WHERE  id = ?1
             AND    removed_ms IS NOT NULL
             """)
@@ -79,7 +82,7 @@ struct SettingsStatements: ~Copyable {
             """)
         insertDefinition = connection.prepare(
             """
-            INSERT INTO definition (name, revision, kind, summary, queue, priority, retry, max_attempts, timeout_ms,
+            INSERT INTO definition (name, revision, kind, summary, queue, priority, retry, max_tries, timeout_ms,
                                     input, updated_ms)
             VALUES (?1, 1 + coalesce((SELECT max(revision) FROM definition WHERE name = ?1), 0),
                     ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)

@@ -7,8 +7,8 @@ import SQLite
 ///
 /// Invariants:
 /// - S1: a dependent is released only after the result it waits for is durable (P4): the slices come after that commit.
-/// - S2: each edge is settled once: its parent's row names the last settled edge, in the order of the index.
-/// - S3: an edge that is written while its parent is being settled counts as pending if a later slice will reach it,
+/// - S2: each edge is settled once: the dependency's row names the last settled edge, in the order of the index.
+/// - S3: an edge that is written while its dependency is being settled counts as pending if a later slice will reach it,
 ///   and as settled otherwise.
 struct SettlingJob {
     let job: JobID
@@ -19,7 +19,7 @@ struct SettlingJob {
     var last = EdgeKey.beforeAll
 }
 
-/// The position of an edge among the edges of one parent, in the order of `dependency_parent`.
+/// The position of an edge among the edges to one dependency, in the order of `dependency_dependents`.
 struct EdgeKey: Comparable {
     let condition: Int
     let job: Int64
@@ -62,24 +62,24 @@ extension Writer {
 
     /// Leaves the edges that did not fit into this transaction to later slices.
     func postpone(_ jobs: [SettlingJob]) throws(SQLiteError) {
-        for parent in jobs {
-            settling.keep.bind(1, parent.job.rawValue)
-            settling.keep.bind(2, parent.outcome.rawValue)
-            settling.keep.bind(3, parent.at.milliseconds)
-            settling.keep.bind(4, parent.last.condition)
-            settling.keep.bind(5, parent.last.job)
-            settling.keep.bind(6, parent.last.position)
+        for dependency in jobs {
+            settling.keep.bind(1, dependency.job.rawValue)
+            settling.keep.bind(2, dependency.outcome.rawValue)
+            settling.keep.bind(3, dependency.at.milliseconds)
+            settling.keep.bind(4, dependency.last.condition)
+            settling.keep.bind(5, dependency.last.job)
+            settling.keep.bind(6, dependency.last.position)
             try settling.keep.run()
-            memory.settling[parent.job] = parent
-            open(.settling(parent.job))
+            memory.settling[dependency.job] = dependency
+            open(.settling(dependency.job))
         }
     }
 
     /// - Returns: Whether there are more dependents to settle.
     func resumeSettling(_ job: JobID) throws(SQLiteError) -> Bool {
-        guard let parent = memory.settling[job] else { return false }
+        guard let dependency = memory.settling[job] else { return false }
         memory.settling[job] = nil
-        try settle([parent])
+        try settle([dependency])
         // `settle` postponed the job again, at a later edge, if the slice was full.
         if memory.settling[job] != nil { return true }
         settling.forget.bind(1, job.rawValue)

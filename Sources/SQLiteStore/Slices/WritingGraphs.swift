@@ -207,17 +207,17 @@ extension Writer {
             return
         }
         for (offset, dependency) in entry.dependencies.enumerated() {
-            let parent = number(of: dependency.job, first: first)
+            let job = number(of: dependency.job, first: first)
             let position = entry.position + offset
-            try insertDependency(of: id, position: position, on: parent, dependency.condition)
+            try insertDependency(of: id, position: position, on: job, dependency.condition)
             // I2: the edge has counted as pending until here.
             guard
                 let outcome = try settledOutcome(
-                    of: parent, for: EdgeKey(condition: dependency.condition, job: id, position: position))
+                    of: job, for: EdgeKey(condition: dependency.condition, job: id, position: position))
             else { continue }
             if dependency.condition.isMet(by: outcome) {
                 try unblock(id, now: now)
-            } else if try skip(id, because: parent, outcome, now: now) {
+            } else if try skip(id, because: job, outcome, now: now) {
                 unstored.reports[.writing(graph), default: LongWorkReport()].skipped.append(id)
                 try settleDependents(of: id, .skipped, now: now)
             }
@@ -301,7 +301,7 @@ struct GraphSummary: Sendable {
             jobs += 1
             definitions.insert(job.definition)
             queues[job.queue, default: 0] += 1
-            for case .existing(let parent) in job.dependencies.map(\.job) { needed.insert(parent) }
+            for case .existing(let dependency) in job.dependencies.map(\.job) { needed.insert(dependency) }
         }
         (self.jobs, self.definitions, self.queues) = (jobs, definitions, queues)
         self.needed = needed.sorted()

@@ -104,7 +104,7 @@ extension Statement {
 
 struct RememberStatements: ~Copyable {
     static let queuesSQL: SQL = """
-        SELECT   queue.id, name, concurrency, weight, paused_ms, removed_ms,
+        SELECT   queue.id, name, "limit", weight, paused_ms, removed_ms,
                  blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped
         FROM     queue
         JOIN     tally ON tally.queue_id = queue.id
@@ -140,7 +140,7 @@ struct RememberStatements: ~Copyable {
         FROM     settling
         ORDER BY job_id
         """
-    static let cancellingSQL: SQL = "SELECT graph_id, asked_ms, below_id FROM cancelling ORDER BY graph_id"
+    static let cancellingSQL: SQL = "SELECT graph_id, requested_ms, below_id FROM cancelling ORDER BY graph_id"
     static let pruningSQL: SQL = "SELECT graph_id FROM pruning ORDER BY graph_id"
 
     let queues: Statement

@@ -53,8 +53,8 @@ struct Image {
                 "a dependent is free before its dependencies",
                 """
                 SELECT count(*) FROM job WHERE state > 0 AND EXISTS (
-                    SELECT 1 FROM dependency JOIN job AS parent ON parent.id = parent_id
-                    WHERE dependency.job_id = job.id AND parent.state < 4)
+                    SELECT 1 FROM dependency JOIN job AS other ON other.id = dependency_id
+                    WHERE dependent_id = job.id AND other.state < 4)
                 """
             ),
             (

@@ -157,9 +157,9 @@ final class SlicedStore: @unchecked Sendable {
                 WHERE  state = 0
                 AND    pending <> (SELECT     count(*)
                                    FROM       dependency
-                                   CROSS JOIN job AS parent ON parent.id = dependency.parent_id
-                                   WHERE      dependency.job_id = job.id
-                                   AND        parent.state < 4)
+                                   CROSS JOIN job AS other ON other.id = dependency.dependency_id
+                                   WHERE      dependency.dependent_id = job.id
+                                   AND        other.state < 4)
                 """) == 0)
         #expect(try count("SELECT count(*) FROM staged_part") == 0)
         #expect(try count("SELECT count(*) FROM settling") == 0)

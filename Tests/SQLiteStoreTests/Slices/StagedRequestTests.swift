@@ -53,7 +53,7 @@ import Testing
             _ = try writer.accept(staged, now: Self.now)
             _ = try writer.writePart(of: staged.staging.graph)
         }
-        let written = try bench.count("SELECT count(*) FROM dependency WHERE job_id = 3002")
+        let written = try bench.count("SELECT count(*) FROM dependency WHERE dependent_id = 3002")
         #expect(written > 0 && written <= Writer.rowsPerSlice)
         try await bench.restart()
         // Dependencies of edges that are not written yet must not be pruned.
@@ -64,7 +64,7 @@ import Testing
         }
         let job = try #require(try await bench.store.job(receipt.jobs[0]))
         #expect(job.state == .succeeded && job.enqueuedAt == now)
-        #expect(try bench.count("SELECT count(*) FROM dependency WHERE job_id = 3002") == 3001)
+        #expect(try bench.count("SELECT count(*) FROM dependency WHERE dependent_id = 3002") == 3001)
         try await bench.check()
         await bench.store.close()
     }
@@ -94,7 +94,7 @@ import Testing
         try await bench.restart()
         try await bench.check()
         #expect(try await bench.store.counts().total == 3001)
-        #expect(try bench.count("SELECT count(*) FROM dependency WHERE job_id = 3002") == 0)
+        #expect(try bench.count("SELECT count(*) FROM dependency WHERE dependent_id = 3002") == 0)
         await bench.store.close()
     }
 

@@ -148,7 +148,7 @@ import Testing
     @Test func aJobThatLostADependencyIsNotRepeated() async throws {
         try await Bench.with { bench in
             let receipt = try await bench.halfFailed()
-            try await bench.files.tamper("DELETE FROM dependency WHERE job_id = \(receipt.jobs[1])")
+            try await bench.files.tamper("DELETE FROM dependency WHERE dependent_id = \(receipt.jobs[1])")
             let problem = await #expect(throws: ControlProblem.self) {
                 try await bench.control.retry(receipt.jobs[1], dependents: false)
             }

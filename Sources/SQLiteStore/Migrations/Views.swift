@@ -1,8 +1,46 @@
+import Jobs
 import SQLite
 
+/// The views for people: names instead of numbers, times as ISO 8601 in UTC, errors as JSON.
 extension Migration {
-    /// The views for people: names instead of numbers, times as ISO 8601 in UTC, errors as JSON.
-    static let views: SQL = """
+    static let views: KeyValuePairs<String, SQL> = [
+        "jobs": jobs, "results": results, "attempts": attempts, "queues": queues, "graphs": graphs, "waiting": waiting,
+        "definitions": definitions, "schedules": schedules,
+    ]
+
+    // MARK: Columns
+
+    private static func time(_ milliseconds: SQL) -> SQL {
+        "strftime('%Y-%m-%dT%H:%M:%fZ', \(milliseconds) / 1000.0, 'unixepoch')"
+    }
+
+    /// The end of a job's wait on the current wall clock, if the wait was requested as a duration; otherwise the due
+    /// time.
+    private static let waitEnd: SQL = """
+        iif(job.state < \(JobState.ready) AND job.steady_ms IS NOT NULL,
+                        job.steady_ms + (SELECT skew_ms FROM clock), job.due_ms)
+        """
+
+    /// The name of a number in a column, such as a state.
+    private static func name(of column: SQL, _ cases: [(number: Int, name: String)]) -> SQL {
+        let names = cases.map { "WHEN \($0.number) THEN '\($0.name)'" }.joined(separator: " ")
+        return SQL(trusted: "CASE \(column) \(names) END")
+    }
+
+    private static func state(_ column: SQL) -> SQL {
+        name(of: column, JobState.allCases.map { ($0.rawValue, $0.name) })
+    }
+
+    private static func error(of table: SQL) -> SQL {
+        """
+        iif(\(table).code IS NULL, NULL,
+                        json_object('code', \(table).code, 'message', \(table).message, 'detail', json(\(table).detail)))
+        """
+    }
+
+    // MARK: Views
+
+    private static let jobs: SQL = """
         CREATE VIEW jobs AS
         SELECT      job.id                                     AS job,
                     job.graph_id                               AS "graph",
@@ -10,90 +48,83 @@ extension Migration {
                     definition.name                            AS definition,
                     definition.kind                            AS kind,
                     queue.name                                 AS queue,
-                    CASE job.priority
-                        WHEN -2 THEN 'very_low' WHEN -1 THEN 'low' WHEN 0 THEN 'normal' WHEN 1 THEN 'high' WHEN 2 THEN 'very_high'
-                    END AS priority,
-                    CASE job.state
-                        WHEN 0 THEN 'blocked' WHEN 1 THEN 'scheduled' WHEN 2 THEN 'ready' WHEN 3 THEN 'running'
-                        WHEN 4 THEN 'succeeded' WHEN 5 THEN 'failed' WHEN 6 THEN 'cancelled' WHEN 7 THEN 'skipped'
-                    END AS state,
+                    \(name(of: "job.priority", Priority.allCases.map { ($0.rawValue, $0.name) })) AS priority,
+                    \(state("job.state")) AS state,
                     job.attempt                                AS attempt,
-                    job.tries || ' of ' || definition.max_attempts AS tries,
-                    strftime('%Y-%m-%dT%H:%M:%fZ', job.enqueued_ms / 1000.0, 'unixepoch') AS enqueued,
-                    strftime('%Y-%m-%dT%H:%M:%fZ', job.due_ms / 1000.0, 'unixepoch') AS due,
-                    strftime('%Y-%m-%dT%H:%M:%fZ', job.started_ms / 1000.0, 'unixepoch') AS started,
-                    strftime('%Y-%m-%dT%H:%M:%fZ', job.finished_ms / 1000.0, 'unixepoch') AS finished,
+                    job.tries || ' of ' || definition.max_tries AS tries,
+                    \(time("job.enqueued_ms")) AS enqueued,
+                    \(time(waitEnd)) AS due,
+                    \(time("job.started_ms")) AS started,
+                    \(time("job.finished_ms")) AS finished,
                     (job.finished_ms - job.started_ms) / 1000.0 AS seconds,
-                    strftime('%Y-%m-%dT%H:%M:%fZ', job.cancel_ms / 1000.0, 'unixepoch') AS cancel_requested,
+                    \(time("job.cancel_ms")) AS cancel_requested,
                     job.repeats_id                             AS repeats,
                     job_input.input                            AS input,
                     result.value                               AS value,
-                    iif(result.code IS NULL, NULL,
-                        json_object('code', result.code, 'message', result.message, 'detail', json(result.detail))) AS error
+                    \(error(of: "result")) AS error
         FROM        job
         JOIN        definition ON definition.id = job.definition_id
         JOIN        queue ON queue.id = job.queue_id
         LEFT JOIN   job_input ON job_input.job_id = job.id
-        LEFT JOIN   result ON result.job_id = job.id;
+        LEFT JOIN   result ON result.job_id = job.id
+        """
 
+    private static let results: SQL = """
         CREATE VIEW results AS
         SELECT      result.job_id                              AS job,
                     job.graph_id                               AS "graph",
                     job.node                                   AS node,
                     definition.name                            AS definition,
                     definition.kind                            AS kind,
-                    CASE result.outcome
-                        WHEN 0 THEN 'blocked' WHEN 1 THEN 'scheduled' WHEN 2 THEN 'ready' WHEN 3 THEN 'running'
-                        WHEN 4 THEN 'succeeded' WHEN 5 THEN 'failed' WHEN 6 THEN 'cancelled' WHEN 7 THEN 'skipped'
-                    END AS outcome,
+                    \(state("result.outcome")) AS outcome,
                     result.attempt                             AS attempt,
-                    strftime('%Y-%m-%dT%H:%M:%fZ', result.finished_ms / 1000.0, 'unixepoch') AS finished,
+                    \(time("result.finished_ms")) AS finished,
                     result.value                               AS value,
-                    iif(result.code IS NULL, NULL,
-                        json_object('code', result.code, 'message', result.message, 'detail', json(result.detail))) AS error
+                    \(error(of: "result")) AS error
         FROM        result
         JOIN        job ON job.id = result.job_id
-        JOIN        definition ON definition.id = job.definition_id;
+        JOIN        definition ON definition.id = job.definition_id
+        """
 
-        -- The running attempt of a job comes after those that ended.
+    /// The running attempt of a job comes after those that ended.
+    private static let attempts: SQL = """
         CREATE VIEW attempts AS
         SELECT      attempt.job_id                             AS job,
                     attempt.number                             AS attempt,
                     definition.name                            AS definition,
-                    CASE attempt.outcome
-                        WHEN 0 THEN 'succeeded' WHEN 1 THEN 'failed' WHEN 2 THEN 'timed_out'
-                        WHEN 3 THEN 'cancelled' WHEN 4 THEN 'interrupted' WHEN 5 THEN 'crashed'
-                    END AS outcome,
-                    strftime('%Y-%m-%dT%H:%M:%fZ', attempt.started_ms / 1000.0, 'unixepoch') AS started,
-                    strftime('%Y-%m-%dT%H:%M:%fZ', attempt.ended_ms / 1000.0, 'unixepoch') AS ended,
+                    \(name(of: "attempt.outcome", AttemptOutcome.allCases.map { ($0.rawValue, $0.name) })) AS outcome,
+                    \(time("attempt.started_ms")) AS started,
+                    \(time("attempt.ended_ms")) AS ended,
                     (attempt.ended_ms - attempt.started_ms) / 1000.0 AS seconds,
-                    iif(attempt.code IS NULL, NULL,
-                        json_object('code', attempt.code, 'message', attempt.message, 'detail', json(attempt.detail))) AS error,
-                    strftime('%Y-%m-%dT%H:%M:%fZ', attempt.retry_ms / 1000.0, 'unixepoch') AS retry,
+                    \(error(of: "attempt")) AS error,
+                    \(time("attempt.retry_ms")) AS retry,
                     attempt.connections                        AS connections
         FROM        attempt
         JOIN        job ON job.id = attempt.job_id
         JOIN        definition ON definition.id = job.definition_id
         UNION ALL
-        SELECT      job.id, job.attempt, definition.name, 'running',
-                    strftime('%Y-%m-%dT%H:%M:%fZ', job.started_ms / 1000.0, 'unixepoch'),
+        SELECT      job.id, job.attempt, definition.name, 'running', \(time("job.started_ms")),
                     NULL, NULL, NULL, NULL, NULL
         FROM        job
         JOIN        definition ON definition.id = job.definition_id
-        WHERE       job.state < 4
-        AND         job.state = 3;
+        WHERE       job.state < \(JobState.firstFinal)
+        AND         job.state = \(JobState.running)
+        """
 
+    private static let queues: SQL = """
         CREATE VIEW queues AS
         SELECT      queue.name                                 AS queue,
-                    queue.concurrency                          AS concurrency,
+                    queue."limit"                              AS "limit",
                     queue.weight                               AS weight,
-                    strftime('%Y-%m-%dT%H:%M:%fZ', queue.paused_ms / 1000.0, 'unixepoch') AS paused,
+                    \(time("queue.paused_ms")) AS paused,
                     tally.running, tally.ready, tally.scheduled, tally.blocked,
                     tally.succeeded, tally.failed, tally.cancelled, tally.skipped
         FROM        queue
         JOIN        tally ON tally.queue_id = queue.id
-        WHERE       queue.removed_ms IS NULL;
+        WHERE       queue.removed_ms IS NULL
+        """
 
+    private static let graphs: SQL = """
         CREATE VIEW graphs AS
         SELECT      "graph".id                                 AS "graph",
                     "graph".name                               AS name,
@@ -104,14 +135,16 @@ extension Migration {
                         WHEN "graph".skipped > 0 THEN 'skipped'
                         ELSE 'succeeded'
                     END AS state,
-                    strftime('%Y-%m-%dT%H:%M:%fZ', "graph".enqueued_ms / 1000.0, 'unixepoch') AS enqueued,
-                    strftime('%Y-%m-%dT%H:%M:%fZ', "graph".finished_ms / 1000.0, 'unixepoch') AS finished,
+                    \(time("\"graph\".enqueued_ms")) AS enqueued,
+                    \(time("\"graph\".finished_ms")) AS finished,
                     ("graph".finished_ms - "graph".enqueued_ms) / 1000.0 AS seconds,
                     "graph".running, "graph".ready, "graph".scheduled, "graph".blocked,
                     "graph".succeeded, "graph".failed, "graph".cancelled, "graph".skipped
-        FROM        "graph";
+        FROM        "graph"
+        """
 
-        -- Why each job that has not started does not run.
+    /// Why each job that has not started does not run.
+    private static let waiting: SQL = """
         CREATE VIEW waiting AS
         SELECT      job.id                                     AS job,
                     job.graph_id                               AS "graph",
@@ -122,62 +155,60 @@ extension Migration {
                     'waits for ' || (
                         SELECT group_concat(line, '; ')
                         FROM   (
-                            SELECT   'job ' || parent.id || ' (' || coalesce(parent.node, origin.name) || ') to '
-                                         || iif(edge.condition = 0, 'succeed', 'finish') || ', which is '
-                                         || CASE parent.state
-                        WHEN 0 THEN 'blocked' WHEN 1 THEN 'scheduled' WHEN 2 THEN 'ready' WHEN 3 THEN 'running'
-                        WHEN 4 THEN 'succeeded' WHEN 5 THEN 'failed' WHEN 6 THEN 'cancelled' WHEN 7 THEN 'skipped'
-                    END AS line
+                            SELECT   'job ' || other.id || ' (' || coalesce(other.node, origin.name) || ') to '
+                                         || iif(edge.condition = \(DependencyCondition.succeeded), 'succeed', 'finish')
+                                         || ', which is ' || \(state("other.state")) AS line
                             FROM     dependency AS edge
-                            JOIN     job AS parent ON parent.id = edge.parent_id
-                            JOIN     definition AS origin ON origin.id = parent.definition_id
-                            WHERE    edge.job_id = job.id
-                            AND      parent.state < 4
+                            JOIN     job AS other ON other.id = edge.dependency_id
+                            JOIN     definition AS origin ON origin.id = other.definition_id
+                            WHERE    edge.dependent_id = job.id
+                            AND      other.state < \(JobState.firstFinal)
                             ORDER BY edge.position
                             LIMIT    3))
                         || iif(job.pending > 3, '; and ' || (job.pending - 3) || ' more', '') AS reason
         FROM        job
         JOIN        definition ON definition.id = job.definition_id
         JOIN        queue ON queue.id = job.queue_id
-        WHERE       job.state < 4
-        AND         job.state = 0
+        WHERE       job.state < \(JobState.firstFinal)
+        AND         job.state = \(JobState.blocked)
         UNION ALL
         SELECT      job.id, job.graph_id, job.node, definition.name, queue.name, 'scheduled',
-                    'is due at ' || strftime('%Y-%m-%dT%H:%M:%fZ', job.due_ms / 1000.0, 'unixepoch')
-                        || iif(job.tries > 0, ', for try ' || (job.tries + 1) || ' of ' || definition.max_attempts, '')
+                    'is due at ' || \(time(waitEnd))
+                        || iif(job.tries > 0, ', for try ' || (job.tries + 1) || ' of ' || definition.max_tries, '')
         FROM        job
         JOIN        definition ON definition.id = job.definition_id
         JOIN        queue ON queue.id = job.queue_id
-        WHERE       job.state = 1
+        WHERE       job.state < \(JobState.firstFinal)
+        AND         job.state = \(JobState.scheduled)
         UNION ALL
         SELECT      job.id, job.graph_id, job.node, definition.name, queue.name, 'ready',
                     CASE
                         WHEN queue.paused_ms IS NOT NULL
-                        THEN 'queue ' || queue.name || ' is paused since ' || strftime('%Y-%m-%dT%H:%M:%fZ', queue.paused_ms / 1000.0, 'unixepoch')
-                        WHEN tally.running >= queue.concurrency
-                        THEN 'queue ' || queue.name || ' runs as many jobs as it may, ' || queue.concurrency
+                        THEN 'queue ' || queue.name || ' is paused since ' || \(time("queue.paused_ms"))
+                        WHEN tally.running >= queue."limit"
+                        THEN 'queue ' || queue.name || ' is at its limit of ' || queue."limit"
                         ELSE 'waits for its turn in queue ' || queue.name
                     END
         FROM        job
         JOIN        definition ON definition.id = job.definition_id
         JOIN        queue ON queue.id = job.queue_id
         JOIN        tally ON tally.queue_id = job.queue_id
-        WHERE       job.state = 2;
+        WHERE       job.state = \(JobState.ready)
+        """
 
-        -- What can be enqueued by name.
+    /// What can be enqueued by name.
+    private static let definitions: SQL = """
         CREATE VIEW definitions AS
         SELECT      definition.name                            AS name,
-                    'definition'                               AS sort,
+                    'definition'                               AS type,
                     definition.revision                        AS revision,
                     definition.kind                            AS kind,
                     definition.queue                           AS queue,
-                    CASE definition.priority
-                        WHEN -2 THEN 'very_low' WHEN -1 THEN 'low' WHEN 0 THEN 'normal' WHEN 1 THEN 'high' WHEN 2 THEN 'very_high'
-                    END AS priority,
+                    \(name(of: "definition.priority", Priority.allCases.map { ($0.rawValue, $0.name) })) AS priority,
                     definition.retry                           AS retry,
                     definition.timeout_ms / 1000.0             AS timeout_seconds,
                     definition.input                           AS input,
-                    strftime('%Y-%m-%dT%H:%M:%fZ', definition.updated_ms / 1000.0, 'unixepoch') AS updated,
+                    \(time("definition.updated_ms")) AS updated,
                     definition.summary                         AS summary,
                     definition.problem                         AS problem,
                     NULL                                       AS body
@@ -185,12 +216,14 @@ extension Migration {
         WHERE       definition.replaced_ms IS NULL
         UNION ALL
         SELECT      graph_definition.name, 'graph', graph_definition.revision, NULL, NULL, NULL, NULL, NULL, NULL,
-                    strftime('%Y-%m-%dT%H:%M:%fZ', graph_definition.updated_ms / 1000.0, 'unixepoch'),
-                    json_extract(graph_definition.body, '$.summary'), graph_definition.problem, graph_definition.body
+                    \(time("graph_definition.updated_ms")), graph_definition.summary, graph_definition.problem,
+                    graph_definition.body
         FROM        graph_definition
-        WHERE       graph_definition.replaced_ms IS NULL;
+        WHERE       graph_definition.replaced_ms IS NULL
+        """
 
-        -- What is enqueued when.
+    /// What is enqueued when.
+    private static let schedules: SQL = """
         CREATE VIEW schedules AS
         SELECT      schedule.name                              AS schedule,
                     CASE
@@ -200,17 +233,17 @@ extension Migration {
                     END AS state,
                     json_extract(schedule.body, '$.definition') AS definition,
                     (SELECT group_concat(value, '; ') FROM json_each(schedule.body, '$.calendar')) AS calendar,
-                    strftime('%Y-%m-%dT%H:%M:%fZ', schedule.next_ms / 1000.0, 'unixepoch') AS next,
-                    strftime('%Y-%m-%dT%H:%M:%fZ', schedule.last_ms / 1000.0, 'unixepoch') AS last,
+                    \(time("schedule.next_ms")) AS next,
+                    \(time("schedule.last_ms")) AS last,
                     schedule.last_job_id                       AS last_job,
                     schedule.last_graph_id                     AS last_graph,
-                    strftime('%Y-%m-%dT%H:%M:%fZ', schedule.skipped_ms / 1000.0, 'unixepoch') AS skipped,
-                    strftime('%Y-%m-%dT%H:%M:%fZ', schedule.paused_ms / 1000.0, 'unixepoch') AS paused,
+                    \(time("schedule.skipped_ms")) AS skipped,
+                    \(time("schedule.paused_ms")) AS paused,
                     iif(json_extract(schedule.body, '$.persistent'), 'yes', 'no') AS persistent,
                     json_extract(schedule.body, '$.overlap')   AS overlap,
                     json_extract(schedule.body, '$.input')     AS input,
-                    json_extract(schedule.body, '$.summary')   AS summary,
+                    schedule.summary                           AS summary,
                     schedule.problem                           AS problem
-        FROM        schedule;
+        FROM        schedule
         """
 }

@@ -1,0 +1,107 @@
+import SQLite
+
+extension Migration {
+    /// One word for one thing: a queue has a limit, a definition a maximum of tries, and an edge leads from a dependent
+    /// to its dependency. ALTER TABLE … RENAME COLUMN would keep the old words in the names of constraints and indexes.
+    static let m004 = Migration(
+        version: 4,
+        steps: [
+            .rebuild(queueWithLimit), .rebuild(definitionWithTries), .rebuild(dependency),
+            .sql("ALTER TABLE cancelling RENAME COLUMN asked_ms TO requested_ms"),
+        ])
+
+    private static let queueWithLimit = TableRebuild(
+        table: "queue",
+        create: """
+            -- The row of a removed queue stays for the final jobs that refer to it.
+            CREATE TABLE new_queue (
+                id         INTEGER PRIMARY KEY,
+                name       TEXT NOT NULL,
+                "limit"    INTEGER NOT NULL,
+                weight     INTEGER NOT NULL,
+                paused_ms  INTEGER,
+                removed_ms INTEGER,
+                CONSTRAINT queue_name_shows CHECK (
+                    \(visible("name"))),
+                CONSTRAINT queue_name UNIQUE (name),
+                CONSTRAINT queue_limit CHECK ("limit" BETWEEN 1 AND 10000),
+                CONSTRAINT queue_weight CHECK (weight BETWEEN 1 AND 1000)
+            ) STRICT;
+            """,
+        copy: """
+            INSERT INTO new_queue (id, name, "limit", weight, paused_ms, removed_ms)
+            SELECT id, name, concurrency, weight, paused_ms, removed_ms
+            FROM   queue
+            """)
+
+    private static let definitionWithTries = TableRebuild(
+        table: "definition",
+        create: """
+            DROP INDEX definition_current;
+
+            -- One row for each revision; a removed or replaced revision stays for the jobs that refer to it.
+            CREATE TABLE new_definition (
+                id          INTEGER PRIMARY KEY,
+                name        TEXT NOT NULL,
+                revision    INTEGER NOT NULL,
+                kind        TEXT NOT NULL,
+                summary     TEXT,
+                queue       TEXT NOT NULL,
+                priority    INTEGER NOT NULL,
+                retry       TEXT NOT NULL,
+                max_tries   INTEGER NOT NULL,
+                timeout_ms  INTEGER,
+                input       TEXT NOT NULL,
+                updated_ms  INTEGER NOT NULL,
+                replaced_ms INTEGER,
+                problem     TEXT,
+                CONSTRAINT definition_name_shows CHECK (
+                    \(visible("name"))),
+                CONSTRAINT definition_summary_shows CHECK (
+                    \(visible("summary"))),
+                CONSTRAINT definition_revision UNIQUE (name, revision),
+                CONSTRAINT definition_priority CHECK (priority BETWEEN -2 AND 2),
+                CONSTRAINT definition_tries CHECK (max_tries >= 1),
+                CONSTRAINT definition_timeout CHECK (timeout_ms > 0)
+            ) STRICT;
+
+            CREATE UNIQUE INDEX definition_current ON new_definition (name) WHERE replaced_ms IS NULL;
+            """,
+        // The field of the retry policy is renamed as well, if the text is valid.
+        copy: """
+            INSERT INTO new_definition (id, name, revision, kind, summary, queue, priority, retry, max_tries, timeout_ms,
+                                        input, updated_ms, replaced_ms, problem)
+            SELECT id, name, revision, kind, summary, queue, priority,
+                   CASE
+                       WHEN iif(json_valid(retry), retry -> '$.attempts', NULL) IS NULL THEN retry
+                       ELSE json_patch(json_object('tries', retry -> '$.attempts'), json_remove(retry, '$.attempts'))
+                   END,
+                   max_attempts, timeout_ms, input, updated_ms, replaced_ms, problem
+            FROM   definition
+            """)
+
+    private static let dependency = TableRebuild(
+        table: "dependency",
+        create: """
+            DROP INDEX dependency_parent;
+
+            CREATE TABLE new_dependency (
+                dependent_id  INTEGER NOT NULL REFERENCES job (id) ON DELETE CASCADE,
+                position      INTEGER NOT NULL,
+                dependency_id INTEGER NOT NULL REFERENCES job (id) ON DELETE CASCADE,
+                condition     INTEGER NOT NULL,
+                PRIMARY KEY (dependent_id, position),
+                CONSTRAINT dependency_position CHECK (position >= 0),
+                CONSTRAINT dependency_condition CHECK (condition IN (0, 1)),
+                CONSTRAINT dependency_on_another CHECK (dependency_id <> dependent_id)
+            ) STRICT, WITHOUT ROWID;
+
+            CREATE INDEX dependency_dependents ON new_dependency (dependency_id, condition);
+            """,
+        copy: """
+            INSERT INTO new_dependency (dependent_id, position, dependency_id, condition)
+            SELECT   job_id, position, parent_id, condition
+            FROM     dependency
+            ORDER BY job_id, position
+            """)
+}
