@@ -1,4 +1,5 @@
 import Glibc
+import StoreControl
 
 /// The regular files among the given paths and in the given folders.
 struct FileTree {
@@ -90,20 +91,8 @@ struct FileTree {
     }
 
     private mutating func names(in folder: String) throws -> [String] {
-        guard let list = opendir(folder) else { throw InputFile.failure(errno, folder) }
-        defer { closedir(list) }
-        var names: [String] = []
-        while let entry = readdir(list) {
-            // Read the name in place: an entry is only as long as its name, so copying the whole array would
-            // read beyond its end.
-            guard let text = entry.pointer(to: \.d_name) else { continue }
-            let bytes = UnsafeRawPointer(text).assumingMemoryBound(to: CChar.self)
-            guard let name = String(validatingCString: bytes) else {
-                leftOut.append(LeftOut(path: "\(folder)/\(String(cString: bytes))", reason: "not UTF-8"))
-                continue
-            }
-            if name != "." && name != ".." { names.append(name) }
-        }
-        return names.sorted()
+        guard let found = FolderNames(folder) else { throw InputFile.failure(errno, folder) }
+        leftOut += found.repaired.map { LeftOut(path: "\(folder)/\($0)", reason: "not UTF-8") }
+        return found.names.sorted()
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import Jobs
 
 /// A file that the caller named, or standard input for `-`. The file is closed when the value is released.
 final class InputFile: Sendable {
@@ -50,15 +51,8 @@ final class InputFile: Sendable {
     func readText(limit: Int) throws -> String {
         let bytes = try readAll(limit: limit)
         if let text = String(validating: bytes, as: UTF8.self) { return text }
-        var rest = bytes[...].makeIterator()
-        var parser = Unicode.UTF8.ForwardParser()
-        var good = 0
-        while case .valid(let scalar) = parser.parseScalar(from: &rest) { good += scalar.count }
-        let line = bytes[..<good].count { $0 == UInt8(ascii: "\n") } + 1
-        throw CommandFailure(
-            .data,
-            "\(name) is not UTF-8: line \(line) holds the byte 0x\(String(bytes[good], radix: 16, uppercase: true)). Save it as UTF-8."
-        )
+        let place = InvalidUTF8(in: bytes).map { ": \($0)" } ?? ""
+        throw CommandFailure(.data, "\(name) is not UTF-8\(place). Save it as UTF-8.")
     }
 
     static func failure(_ code: Int32, _ name: String) -> CommandFailure {

@@ -1,4 +1,5 @@
 import Glibc
+import Jobs
 
 /// Why a small file could not be read.
 struct FileFailure: Error, CustomStringConvertible {
@@ -35,16 +36,8 @@ func readText(_ path: String, upTo limit: Int = 1 << 20) -> Result<String, FileF
         guard bytes.count <= limit else { return .failure(FileFailure(path: path, code: EFBIG)) }
     }
     guard let text = String(validating: bytes, as: UTF8.self) else {
-        var rest = bytes[...].makeIterator()
-        var parser = Unicode.UTF8.ForwardParser()
-        var good = 0
-        while case .valid(let scalar) = parser.parseScalar(from: &rest) { good += scalar.count }
-        let line = bytes[..<good].count { $0 == UInt8(ascii: "\n") } + 1
-        let byte = String(bytes[good], radix: 16, uppercase: true)
-        return .failure(
-            FileFailure(
-                path: path, code: EILSEQ,
-                finding: "is not UTF-8: line \(line) contains the byte 0x\(byte); save it as UTF-8"))
+        let place = InvalidUTF8(in: bytes).map { ": \($0)" } ?? ""
+        return .failure(FileFailure(path: path, code: EILSEQ, finding: "is not UTF-8\(place); save it as UTF-8"))
     }
     return .success(text)
 }

@@ -109,21 +109,11 @@ struct CheckpointFile: Sendable {
 
     /// Returns the jobs that have a file in the folder. Blocks.
     static func jobs(in folder: String) -> Set<JobID> {
-        guard let list = opendir(folder) else { return [] }
-        defer { closedir(list) }
-        var jobs: Set<JobID> = []
-        while let entry = readdir(list) {
-            // The name is read in place: an entry is only as long as its name, and copying the whole array would read
-            // beyond the entry.
-            guard let text = entry.pointer(to: \.d_name) else { continue }
-            let name = String(cString: UnsafeRawPointer(text).assumingMemoryBound(to: CChar.self))
-            // Includes files that were not renamed because of a crash.
-            guard name.hasPrefix("upload-"), name.hasSuffix(".json") || name.hasSuffix(".json.new"),
-                let number = Int64(name.dropFirst("upload-".count).prefix { $0 != "." })
-            else { continue }
-            jobs.insert(JobID(number))
-        }
-        return jobs
+        // A folder that cannot be read has nothing to resume.
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        // Includes files that were not renamed because of a crash.
+        let uploads = names.filter { $0.hasPrefix("upload-") && ($0.hasSuffix(".json") || $0.hasSuffix(".json.new")) }
+        return Set(uploads.compactMap { Int64($0.dropFirst("upload-".count).prefix { $0 != "." }).map { JobID($0) } })
     }
 
     /// Whether there is a checkpoint, even if it is unreadable.

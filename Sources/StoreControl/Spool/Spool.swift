@@ -158,17 +158,8 @@ public final class Spool: Sendable {
     }
 
     private static func names(in directory: String) throws(SpoolFailure) -> [SpoolName] {
-        guard let folder = opendir(directory) else { throw SpoolFailure(path: directory, code: errno) }
-        defer { closedir(folder) }
-        var files: [SpoolName] = []
-        while let entry = readdir(folder) {
-            // Read the name in place: an entry is only as long as its name, so copying the whole array would
-            // read beyond its end.
-            guard let text = entry.pointer(to: \.d_name) else { continue }
-            let name = String(cString: UnsafeRawPointer(text).assumingMemoryBound(to: CChar.self))
-            if let name = SpoolName(name) { files.append(name) }
-        }
-        return files
+        guard let found = FolderNames(directory) else { throw SpoolFailure(path: directory, code: errno) }
+        return found.names.compactMap { SpoolName($0) }
     }
 
     /// Returns the size in bytes, or 0 if the file does not exist.

@@ -70,7 +70,7 @@ import Testing
         #expect(latin.code == .data)
         #expect(
             latin.errors
-                == "halyard: DIRECTORY/latin.yaml is not UTF-8: line 2 holds the byte 0xFC. Save it as UTF-8.\n")
+                == "halyard: DIRECTORY/latin.yaml is not UTF-8: line 2 contains the byte 0xFC. Save it as UTF-8.\n")
     }
 
     @Test func schedulesAreShownInEveryForm() async throws {
