@@ -43,10 +43,13 @@ struct Setting: Sendable {
     }
 }
 
-/// The ways to read a value. Each refusal says what was found and what to write instead.
+/// The ways to read a value. A refusal says what was found and what to write instead.
 extension Setting {
     typealias Path<Value> = any WritableKeyPath<DaemonConfiguration, Value> & Sendable
+    /// Returns nil for a text that is not valid.
+    typealias Parse<Value> = @Sendable (String) -> Value?
 
+    /// A single value. For values that need several messages.
     static func one<Value: Sendable & Equatable>(
         _ key: String, _ path: Path<Value>, _ read: @escaping @Sendable (String) throws(Refusal) -> Value
     ) -> Setting {
@@ -61,70 +64,72 @@ extension Setting {
         return Setting(key: key, isSame: { $0[keyPath: path] == $1[keyPath: path] }, apply: apply)
     }
 
-    /// - Parameter read: Parses one entry of the list.
+    /// A single value.
+    ///
+    /// - Parameter valid: What to write, such as `one of yes, no`.
+    static func one<Value: Sendable & Equatable>(
+        _ key: String, _ path: Path<Value>, valid: String, _ parse: @escaping Parse<Value>
+    ) -> Setting {
+        one(key, path) { text throws(Refusal) in
+            guard let value = parse(text) else { throw Refusal(reason: "is \"\(text)\"; write \(valid)") }
+            return value
+        }
+    }
+
+    /// A list of values.
+    ///
+    /// - Parameters:
+    ///   - valid: What to write.
+    ///   - parse: Parses one entry.
     static func many<Element, Value: RangeReplaceableCollection & Sendable & Equatable>(
-        _ key: String, _ path: Path<Value>, _ read: @escaping @Sendable (String) throws(Refusal) -> Element
+        _ key: String, _ path: Path<Value>, valid: String, _ parse: @escaping Parse<Element>
     ) -> Setting where Value.Element == Element {
         let apply: Apply = { text, configuration throws(Refusals) in
             guard case .list(let texts) = text else { throw Refusals("takes a list; write [a, b] or []") }
-            var values = Value()
-            var refused: [(entry: Int?, reason: String)] = []
-            for (entry, text) in texts.enumerated() {
-                do throws(Refusal) {
-                    values.append(try read(text))
-                } catch {
-                    refused.append((entry, error.reason))
-                }
+            let values = texts.map(parse)
+            let refused = zip(texts.indices, values).filter { $1 == nil }.map { entry, _ in
+                (entry: Int?.some(entry), reason: "contains \"\(texts[entry])\"; write \(valid)")
             }
             guard refused.isEmpty else { throw Refusals(entries: refused) }
-            configuration[keyPath: path] = values
+            configuration[keyPath: path] = Value(values.compactMap(\.self))
         }
         return Setting(key: key, isList: true, isSame: { $0[keyPath: path] == $1[keyPath: path] }, apply: apply)
     }
 
     static func integer(_ key: String, _ path: Path<Int>, _ range: ClosedRange<Int>) -> Setting {
-        one(key, path) { text throws(Refusal) in
-            guard let value = Int(text), range.contains(value) else {
-                throw Refusal(
-                    reason: "is \"\(text)\"; write a whole number from \(range.lowerBound) to \(range.upperBound)")
-            }
-            return value
+        one(key, path, valid: "a whole number from \(range.lowerBound) to \(range.upperBound)") {
+            Int($0).flatMap { range.contains($0) ? $0 : nil }
         }
     }
 
     static func duration(_ key: String, _ path: Path<Duration>, _ range: ClosedRange<Duration>) -> Setting {
-        one(key, path) { text throws(Refusal) in
-            guard let value = Duration(human: text), range.contains(value) else {
-                throw Refusal(
-                    reason:
-                        "is \"\(text)\"; write a number with a unit (ms, s, m, h, d) from \(range.lowerBound.human) to \(range.upperBound.human)"
-                )
-            }
-            return value
+        let limits = "from \(range.lowerBound.human) to \(range.upperBound.human)"
+        return one(key, path, valid: "a number with a unit (ms, s, m, h, d) \(limits)") {
+            Duration(human: $0).flatMap { range.contains($0) ? $0 : nil }
         }
     }
 
     static func size(_ key: String, _ path: Path<Int64>, _ range: ClosedRange<Int64>) -> Setting {
-        one(key, path) { text throws(Refusal) in
-            guard let value = ByteSize(text)?.bytes, range.contains(value) else {
-                throw Refusal(
-                    reason:
-                        "is \"\(text)\"; write a number with a unit (B, KiB, MiB, GiB, TiB) from \(ByteSize(range.lowerBound)) to \(ByteSize(range.upperBound))"
-                )
-            }
-            return value
+        let limits = "from \(ByteSize(range.lowerBound)) to \(ByteSize(range.upperBound))"
+        return one(key, path, valid: "a number with a unit (B, KiB, MiB, GiB, TiB) \(limits)") {
+            ByteSize($0).flatMap { range.contains($0.bytes) ? $0.bytes : nil }
         }
     }
 
-    @Sendable static func absolutePath(_ text: String) throws(Refusal) -> String {
-        guard text.hasPrefix("/"), !text.utf8.contains(0), text.utf8.count < 4096 else {
-            throw Refusal(reason: "is \"\(text)\"; write a path that begins with /")
-        }
-        return text
+    static func path(_ key: String, _ path: Path<String>) -> Setting {
+        one(key, path, valid: absolutePath.valid, absolutePath.parse)
     }
 
-    /// Parses a path; an empty text means none.
-    @Sendable static func optionalPath(_ text: String) throws(Refusal) -> String? {
-        text.isEmpty ? nil : try absolutePath(text)
+    static func paths(_ key: String, _ path: Path<[String]>) -> Setting {
+        many(key, path, valid: absolutePath.valid, absolutePath.parse)
     }
+
+    /// A path; an empty text means none.
+    static func optionalPath(_ key: String, _ path: Path<String?>) -> Setting {
+        one(key, path, valid: absolutePath.valid) { $0.isEmpty ? .some(nil) : absolutePath.parse($0) }
+    }
+
+    static let absolutePath: (valid: String, parse: Parse<String>) = (
+        "a path that begins with /", { $0.hasPrefix("/") && !$0.utf8.contains(0) && $0.utf8.count < 4096 ? $0 : nil }
+    )
 }

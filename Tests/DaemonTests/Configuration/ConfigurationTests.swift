@@ -119,7 +119,7 @@ import Testing
         ("slots: {a: 1}", "halyard.yaml:1: slots takes one value, not keys under it"),
         ("slots: 0", "halyard.yaml:1: slots is \"0\"; write a whole number from 1 to 10000"),
         ("upload:\n  roots: /srv", "halyard.yaml:2: upload.roots takes a list; write [a, b] or []"),
-        ("upload:\n  roots: [srv]", "halyard.yaml:2: upload.roots is \"srv\"; write a path that begins with /"),
+        ("upload:\n  roots: [srv]", "halyard.yaml:2: upload.roots contains \"srv\"; write a path that begins with /"),
         (
             "drain_timeout: 30",
             "halyard.yaml:1: drain_timeout is \"30\"; write a number with a unit (ms, s, m, h, d) from 0s to 1d"
