@@ -99,7 +99,7 @@ extension Check {
                 while true {
                     let page = try await bench.store.jobs(filter)
                     found += page.map(\.id)
-                    guard filter.mayGoOn(after: page) else { break }
+                    guard filter.mayContinue(after: page) else { break }
                     filter.after = page.last?.id
                 }
                 try expectEqual(found, order == .oldestFirst ? ready : ready.reversed())
@@ -115,11 +115,11 @@ extension Check {
             var filter = JobFilter(order: .oldestFirst)
             let first = try await bench.store.jobs(filter)
             try expectEqual(first.count, 8)
-            try expect(filter.mayGoOn(after: first), "there is more")
+            try expect(filter.mayContinue(after: first), "there is more")
             filter.after = first.last?.id
             let second = try await bench.store.jobs(filter)
             try expectEqual(second.count, 2)
-            try expect(!filter.mayGoOn(after: second), "there is no more")
+            try expect(!filter.mayContinue(after: second), "there is no more")
             let small = try await bench.store.jobs(JobFilter(withInputs: false))
             try expectEqual(small.count, 10)
             try expect(small.allSatisfy { $0.input == nil }, "inputs are left out")

@@ -61,7 +61,7 @@ extension JobRunner {
                 for child in children.all { graphs.append(try await planChild(child)) }
                 return .returned(output, children: graphs)
             } catch {
-                return .threw(FailedTry(error, isRetryable: false))
+                return .threw(TryFailure(error, isRetryable: false))
             }
         }
     }
@@ -70,7 +70,7 @@ extension JobRunner {
 extension AttemptResult {
     /// A failure that another try cannot fix.
     fileprivate static func failed(_ code: String, _ message: String) -> AttemptResult {
-        .threw(FailedTry(JobFailure(code: code, message: message), isRetryable: false))
+        .threw(TryFailure(JobFailure(code: code, message: message), isRetryable: false))
     }
 }
 

@@ -44,12 +44,12 @@ import Testing
 
     @Test func livingSocketAndOtherFilesAreLeftAlone() throws {
         let living = try ControlSocket(path: directory + "/a.sock")
-        #expect(throws: SocketProblem.inUse(path: directory + "/a.sock")) {
+        #expect(throws: SocketError.inUse(path: directory + "/a.sock")) {
             try ControlSocket(path: directory + "/a.sock")
         }
         _ = try RawPeer(directory + "/a.sock")
         try Data([1]).write(to: URL(fileURLWithPath: directory + "/file"))
-        #expect(throws: SocketProblem.notASocket(path: directory + "/file")) {
+        #expect(throws: SocketError.notASocket(path: directory + "/file")) {
             try ControlSocket(path: directory + "/file")
         }
         #expect(try Data(contentsOf: URL(fileURLWithPath: directory + "/file")) == Data([1]))
@@ -58,18 +58,18 @@ import Testing
 
     @Test func aSocketThatCannotGetItsNameLeavesNoFile() throws {
         let path = directory + "/a.sock"
-        #expect(throws: SocketProblem.system(path: path, call: "rename", code: EISDIR)) {
+        #expect(throws: SocketError.system(path: path, call: "rename", code: EISDIR)) {
             try ControlSocket(path: path, mode: 0o660, backlog: 1, whenBound: { mkdir(path, 0o700) })
         }
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["a.sock"])
     }
 
     @Test func badPathsAreToldApart() throws {
-        #expect(throws: SocketProblem.system(path: "/nonexistent/a.sock", call: "bind", code: ENOENT)) {
+        #expect(throws: SocketError.system(path: "/nonexistent/a.sock", call: "bind", code: ENOENT)) {
             try ControlSocket(path: "/nonexistent/a.sock")
         }
         let long = "/tmp/" + String(repeating: "x", count: 120)
-        #expect(throws: SocketProblem.pathTooLong(path: long, limit: 103)) { try ControlSocket(path: long) }
+        #expect(throws: SocketError.pathTooLong(path: long, limit: 103)) { try ControlSocket(path: long) }
     }
 
     @Test func passedSocketIsServedAndItsFileStays() async throws {

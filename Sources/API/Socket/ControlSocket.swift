@@ -22,17 +22,17 @@ public struct ControlSocket: Sendable {
     /// - Parameters:
     ///   - mode: The permission bits of the socket file.
     ///   - backlog: The number of connections that may wait until they are accepted.
-    /// - Throws: ``SocketProblem``, for example if another daemon listens on the path. Nothing was changed at
+    /// - Throws: ``SocketError``, for example if another daemon listens on the path. Nothing was changed at
     ///   the path.
-    public init(path: String, mode: mode_t = 0o660, backlog: CInt = 256) throws(SocketProblem) {
+    public init(path: String, mode: mode_t = 0o660, backlog: CInt = 256) throws(SocketError) {
         try self.init(path: path, mode: mode, backlog: backlog, whenBound: {})
     }
 
     /// - Parameter whenBound: Called when the socket has its temporary name; tests change the path there.
-    init(path: String, mode: mode_t, backlog: CInt, whenBound: () -> Void) throws(SocketProblem) {
+    init(path: String, mode: mode_t, backlog: CInt, whenBound: () -> Void) throws(SocketError) {
         let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue) | Self.closeOnExec | Self.nonBlocking, 0)
         guard descriptor >= 0 else { throw .system(path: path, call: "socket", code: errno) }
-        do throws(SocketProblem) {
+        do throws(SocketError) {
             try Self.checkExisting(path)
             // The socket is bound under another name and renamed once it listens, so that the path never leads
             // to a socket without a listener.
@@ -46,7 +46,7 @@ public struct ControlSocket: Sendable {
             ] as [(String, () -> CInt)] where result() != 0 {
                 let code = errno
                 unlink(temporary)
-                throw SocketProblem.system(path: path, call: call, code: code)
+                throw SocketError.system(path: path, call: call, code: code)
             }
         } catch {
             Glibc.close(descriptor)
@@ -75,7 +75,7 @@ public struct ControlSocket: Sendable {
 
     private static func bind(
         _ descriptor: CInt, _ path: String, mode: mode_t, shownPath: String
-    ) throws(SocketProblem) {
+    ) throws(SocketError) {
         // Linux gives the file the descriptor's mode without the bits of the umask. Changing the umask would
         // affect all threads. So the file is never more open than `mode`; the caller's chmod gives it exactly `mode`.
         guard fchmod(descriptor, mode) == 0 else { throw .system(path: shownPath, call: "fchmod", code: errno) }
@@ -84,7 +84,7 @@ public struct ControlSocket: Sendable {
     }
 
     /// Refuses a path on which a daemon listens, or which is not a socket.
-    private static func checkExisting(_ path: String) throws(SocketProblem) {
+    private static func checkExisting(_ path: String) throws(SocketError) {
         var status = stat()
         guard lstat(path, &status) == 0 else {
             if errno == ENOENT { return }
@@ -107,7 +107,7 @@ public struct ControlSocket: Sendable {
 
     private static func withAddress(
         _ path: String, shownPath: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> CInt
-    ) throws(SocketProblem) -> CInt {
+    ) throws(SocketError) -> CInt {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         let bytes = Array(path.utf8)

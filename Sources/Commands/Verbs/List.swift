@@ -61,7 +61,7 @@ extension Halyard {
                     try surroundings.output.json(jobs.json)
                 } else {
                     try surroundings.output.table(JobTable.table(jobs, now: surroundings.now()))
-                    if let last = jobs.last, filter.mayGoOn(after: jobs) {
+                    if let last = jobs.last, filter.mayContinue(after: jobs) {
                         try surroundings.note("there may be more: add --after \(last.id)")
                     }
                 }

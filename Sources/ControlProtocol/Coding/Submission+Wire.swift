@@ -78,8 +78,8 @@ extension JobRequest.Dependency: WireRecord {
 
     init(_ fields: inout some RecordFields<Self>) throws(ShapeProblem) {
         try fields.allowOnly("node", "job", "condition")
-        let node = try fields("node") { if case .node(let node) = $0.parent { node } else { nil } }
-        let job = try fields("job") { if case .job(let job) = $0.parent { job } else { nil } }
+        let node = try fields("node") { if case .node(let node) = $0.job { node } else { nil } }
+        let job = try fields("job") { if case .job(let job) = $0.job { job } else { nil } }
         let condition = try fields.optional("condition", \.condition) ?? .succeeded
         switch (node, job) {
         case (let node?, nil): self.init(.node(node), condition: condition)

@@ -97,7 +97,7 @@ public struct DaemonCommand: ParsableCommand {
         let spare = SpareSocket(sockets)
         surroundings.onReady = { _ in spare.close() }
         do {
-            try FileRoom.check()
+            try FileLimit.check()
             let command: DaemonCommand
             do {
                 command = try parse()
@@ -129,7 +129,7 @@ public struct DaemonCommand: ParsableCommand {
     /// since libdispatch opens files itself; ``start(with:)`` checks again.
     public static func requireRoomForFiles() {
         do throws(DaemonFailure) {
-            try FileRoom.check()
+            try FileLimit.check()
         } catch {
             let line = Array("halyardd: \(error.reason)\n".utf8)
             _ = write(STDERR_FILENO, line, line.count)
@@ -170,13 +170,13 @@ public struct DaemonCommand: ParsableCommand {
         if checkConfig {
             let kinds = KindSet(configuration.kinds).kinds + surroundings.kinds
             let registry = try KindRegistry(kinds)
-            let doubts: [String]
-            do throws(ConfigurationError) {
-                doubts = try configuration.check(for: .anybody, firstDefinitions: registry)
+            let found: [String]
+            do throws(ConfigurationProblem) {
+                found = try configuration.check(for: .check, firstDefinitions: registry)
             } catch {
-                throw ConfigurationError(error.problems)
+                throw ConfigurationProblem(error.problems)
             }
-            let warnings = doubts + configuration.warnings
+            let warnings = found + configuration.warnings
             for warning in warnings { surroundings.logger.warning("\(warning)") }
             let count = warnings.count == 1 ? "1 warning" : "\(warnings.count) warnings"
             print(warnings.isEmpty ? "The configuration is valid." : "The configuration is valid, with \(count).")

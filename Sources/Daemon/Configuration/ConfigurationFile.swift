@@ -27,13 +27,13 @@ struct ConfigurationFile {
                 refuse(root, "the file contains no keys; write KEY: VALUE on each line")
                 return
             }
-            read(members, beneath: "")
+            read(members, under: "")
         } catch {
             problems.append("\(path):\(error.line): \(error.message)")
         }
     }
 
-    private mutating func read(_ members: [YAMLMember], beneath prefix: String) {
+    private mutating func read(_ members: [YAMLMember], under prefix: String) {
         for member in members {
             let (name, value) = (member.name, member.value)
             guard let scalar = name.scalar else {
@@ -45,7 +45,7 @@ struct ConfigurationFile {
                 read(value, of: setting, at: name.line)
             } else if case let inner = Setting.all.filter({ $0.key.hasPrefix(key + ".") }), !inner.isEmpty {
                 if case .mapping(let members) = value.content {
-                    read(members, beneath: key + ".")
+                    read(members, under: key + ".")
                 } else {
                     let keys = inner.map(\.key).joined(separator: ", ")
                     refuse(name, "\(key) is a group of keys; write them indented under it: \(keys)")

@@ -10,7 +10,7 @@ extension DaemonConfiguration {
         for (key, path) in ownFolders where mkdir(path, 0o700) != 0 && errno != EEXIST {
             let code = errno
             throw DaemonFailure(
-                code == ENOSPC || code == EDQUOT ? .temporary : mayPass(code) ? .inputOutput : .configuration,
+                code == ENOSPC || code == EDQUOT ? .temporary : isTransient(code) ? .inputOutput : .configuration,
                 "\(key): the folder \(path) cannot be created (\(String(cString: strerror(code)))); use one that the daemon's user can write to.",
                 errno: code)
         }

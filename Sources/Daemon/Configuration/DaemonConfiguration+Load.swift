@@ -35,9 +35,9 @@ extension DaemonConfiguration {
     /// Reads the whole configuration. Flags override the environment, which overrides the file, which overrides
     /// the defaults.
     ///
-    /// - Throws: ``ConfigurationError`` with every problem found, not only the first. If
-    ///   ``ConfigurationError/passing`` is set, a later call may succeed.
-    public static func load(_ sources: ConfigurationSources) throws(ConfigurationError) -> DaemonConfiguration {
+    /// - Throws: ``ConfigurationProblem`` with every problem found, not only the first. If
+    ///   ``ConfigurationProblem/transientCode`` is set, a later call may succeed.
+    public static func load(_ sources: ConfigurationSources) throws(ConfigurationProblem) -> DaemonConfiguration {
         let file = try readFile(sources)
         var problems = file.problems
         for key in sources.flags.keys.sorted() where !Setting.all.contains(where: { $0.key == key }) {
@@ -67,8 +67,8 @@ extension DaemonConfiguration {
         }
         guard problems.isEmpty else {
             // Two entries on the same line may have the same problem.
-            var told: Set<String> = []
-            throw ConfigurationError(problems.filter { told.insert($0).inserted })
+            var seen: Set<String> = []
+            throw ConfigurationProblem(problems.filter { seen.insert($0).inserted })
         }
         return configuration
     }
@@ -82,7 +82,7 @@ extension DaemonConfiguration {
         }
     }
 
-    private static func readFile(_ sources: ConfigurationSources) throws(ConfigurationError) -> ConfigurationFile {
+    private static func readFile(_ sources: ConfigurationSources) throws(ConfigurationProblem) -> ConfigurationFile {
         let named = sources.file ?? sources.environment[StandardPaths.Variable.configuration]
         let path = named ?? sources.standardFile
         switch readText(path) {
@@ -91,7 +91,7 @@ extension DaemonConfiguration {
             if named == nil, failure.code == ENOENT { return ConfigurationFile() }
             // A shortage is temporary; a wrong path or missing permission must be corrected.
             let isShortage = [EMFILE, ENFILE, ENOMEM, EIO].contains(failure.code)
-            throw ConfigurationError([failure.description], passing: isShortage ? failure.code : nil)
+            throw ConfigurationProblem([failure.description], transientCode: isShortage ? failure.code : nil)
         }
     }
 

@@ -142,12 +142,12 @@ public struct DaemonConfiguration: Sendable, Hashable {
     }
 
     /// The folder of the spool, with the default resolved.
-    public var spoolDirectory: String { spool.directory ?? beside("spool") }
+    public var spoolDirectory: String { spool.directory ?? nextToDatabase("spool") }
     /// The folder of the checkpoints of uploads, with the default resolved.
-    public var checkpointDirectory: String { upload.checkpoints ?? beside("uploads") }
+    public var checkpointDirectory: String { upload.checkpoints ?? nextToDatabase("uploads") }
 
     /// Returns a path in the database's folder.
-    private func beside(_ name: String) -> String {
+    private func nextToDatabase(_ name: String) -> String {
         guard let slash = database.lastIndex(of: "/") else { return name }
         return database[...slash] + name
     }

@@ -2,7 +2,7 @@ import Glibc
 import Jobs
 
 /// Why a small file could not be read.
-struct FileFailure: Error, CustomStringConvertible {
+struct FileError: Error, CustomStringConvertible {
     var path: String
     var code: Int32
     /// A better explanation than the error code, if there is one.
@@ -14,30 +14,30 @@ struct FileFailure: Error, CustomStringConvertible {
 }
 
 /// Reads a regular file as UTF-8 text. Fails if the file is larger than `limit` bytes.
-func readText(_ path: String, upTo limit: Int = 1 << 20) -> Result<String, FileFailure> {
+func readText(_ path: String, upTo limit: Int = 1 << 20) -> Result<String, FileError> {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
-    guard descriptor >= 0 else { return .failure(FileFailure(path: path, code: errno)) }
+    guard descriptor >= 0 else { return .failure(FileError(path: path, code: errno)) }
     defer { close(descriptor) }
     var status = stat()
-    guard fstat(descriptor, &status) == 0 else { return .failure(FileFailure(path: path, code: errno)) }
+    guard fstat(descriptor, &status) == 0 else { return .failure(FileError(path: path, code: errno)) }
     guard status.st_mode & S_IFMT == S_IFREG else {
         let finding =
             status.st_mode & S_IFMT == S_IFDIR ? "is a folder; use the path of a file" : "is not a regular file"
-        return .failure(FileFailure(path: path, code: EISDIR, finding: finding))
+        return .failure(FileError(path: path, code: EISDIR, finding: finding))
     }
     var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 65_536)
     while true {
         let count = read(descriptor, &buffer, buffer.count)
         if count < 0 && errno == EINTR { continue }
-        guard count >= 0 else { return .failure(FileFailure(path: path, code: errno)) }
+        guard count >= 0 else { return .failure(FileError(path: path, code: errno)) }
         if count == 0 { break }
         bytes += buffer[..<count]
-        guard bytes.count <= limit else { return .failure(FileFailure(path: path, code: EFBIG)) }
+        guard bytes.count <= limit else { return .failure(FileError(path: path, code: EFBIG)) }
     }
     guard let text = String(validating: bytes, as: UTF8.self) else {
         let place = InvalidUTF8(in: bytes).map { ": \($0)" } ?? ""
-        return .failure(FileFailure(path: path, code: EILSEQ, finding: "is not UTF-8\(place); save it as UTF-8"))
+        return .failure(FileError(path: path, code: EILSEQ, finding: "is not UTF-8\(place); save it as UTF-8"))
     }
     return .success(text)
 }

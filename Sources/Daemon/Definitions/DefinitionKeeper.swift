@@ -21,7 +21,7 @@ final class DefinitionKeeper: Sendable {
 
     /// Writes the first definitions into a database that has neither definitions nor jobs.
     ///
-    /// - Throws: ``ConfigurationError`` if the document is invalid. Then nothing is written.
+    /// - Throws: ``ConfigurationProblem`` if the document is invalid. Then nothing is written.
     func seed(from path: String?, checkedBy kinds: KindRegistry) async throws {
         guard let path else { return }
         let definitions = try await store.definitions()
@@ -81,16 +81,17 @@ extension DaemonConfiguration {
     /// Reads and checks a document of definitions, and returns the changes that it makes to `definitions`.
     static func firstDefinitions(
         _ path: String, over definitions: DefinitionSet, checkedBy kinds: KindRegistry
-    ) throws(ConfigurationError) -> DefinitionChange {
+    ) throws(ConfigurationProblem) -> DefinitionChange {
         let document: DefinitionDocument
         switch readText(path) {
         case .failure(let failure):
-            throw ConfigurationError(["definitions: \(failure)"], passing: mayPass(failure.code) ? failure.code : nil)
+            throw ConfigurationProblem(
+                ["definitions: \(failure)"], transientCode: isTransient(failure.code) ? failure.code : nil)
         case .success(let text):
             do throws(DefinitionsProblem) {
                 document = try DefinitionDocument.read(text)
             } catch {
-                throw ConfigurationError(error.descriptions.map { "\(path): \($0)" })
+                throw ConfigurationProblem(error.descriptions.map { "\(path): \($0)" })
             }
         }
         var problems = Catalog(definitions).check(document.change)
@@ -102,7 +103,7 @@ extension DaemonConfiguration {
             problems.append(problem)
         }
         let wrong = document.descriptions(with: problems)
-        guard wrong.isEmpty else { throw ConfigurationError(wrong.map { "\(path): \($0)" }) }
+        guard wrong.isEmpty else { throw ConfigurationProblem(wrong.map { "\(path): \($0)" }) }
         return document.change
     }
 
@@ -113,27 +114,27 @@ extension DaemonConfiguration {
     ///   expected.
     @discardableResult
     func check(
-        for onlooker: ConfigurationObstacles.Onlooker, firstDefinitions kinds: KindRegistry?
-    ) throws(ConfigurationError) -> [String] {
-        let obstacles = ConfigurationObstacles(self, for: onlooker)
-        var problems = obstacles.errors
-        var doubts = obstacles.doubts
-        var isLasting = obstacles.isLasting
-        var code = obstacles.code
+        for purpose: ConfigurationCheck.Purpose, firstDefinitions kinds: KindRegistry?
+    ) throws(ConfigurationProblem) -> [String] {
+        let check = ConfigurationCheck(self, for: purpose)
+        var problems = check.errors
+        var warnings = check.warnings
+        var isPermanent = check.isPermanent
+        var code = check.code
         if let kinds, let definitions {
-            do throws(ConfigurationError) {
+            do throws(ConfigurationProblem) {
                 let change = try DaemonConfiguration.firstDefinitions(
                     definitions, over: DefinitionSet(kinds: kinds.descriptions), checkedBy: kinds)
-                doubts += change.schedules.compactMap { schedule in
+                warnings += change.schedules.compactMap { schedule in
                     schedule.warning(now: wallClock()).map { "\(definitions): schedule \"\(schedule.name)\": \($0)" }
                 }
             } catch {
                 problems += error.problems
-                isLasting = isLasting || error.passing == nil
-                code = code ?? error.passing
+                isPermanent = isPermanent || error.transientCode == nil
+                code = code ?? error.transientCode
             }
         }
-        guard problems.isEmpty else { throw ConfigurationError(problems, passing: isLasting ? nil : code) }
-        return doubts
+        guard problems.isEmpty else { throw ConfigurationProblem(problems, transientCode: isPermanent ? nil : code) }
+        return warnings
     }
 }

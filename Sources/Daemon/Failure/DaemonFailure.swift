@@ -54,11 +54,12 @@ public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
     public init(_ error: any Error) {
         switch error {
         case let failure as DaemonFailure: self = failure
-        case let error as ConfigurationError:
+        case let error as ConfigurationProblem:
             self.init(
-                error.passing == nil ? .configuration : .inputOutput, error.description, errno: error.passing ?? EINVAL)
+                error.transientCode == nil ? .configuration : .inputOutput, error.description,
+                errno: error.transientCode ?? EINVAL)
         case let error as PassedSocketError: self.init(.configuration, error.description, errno: ENOTSOCK)
-        case let error as SocketProblem: self.init(.socket, error.description, errno: EADDRINUSE)
+        case let error as SocketError: self.init(.socket, error.description, errno: EADDRINUSE)
         case let error as ControlProblem:
             switch error.code {
             // Failures of the store, reported as a control problem.
@@ -67,7 +68,7 @@ public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
             }
         case let error as KernelTimerError:
             self.init(.inputOutput, sentence(error.description), errno: error.errorNumber)
-        case let error as KindRegistryError: self.init(.configuration, error.description, errno: EINVAL)
+        case let error as KindRegistryProblem: self.init(.configuration, error.description, errno: EINVAL)
         case let error as StoreOpenError: self.init(error)
         case let error as StoreError: self.init(error)
         default: self.init(.defect, "\(error). This is a defect; please report it.", errno: EIO)

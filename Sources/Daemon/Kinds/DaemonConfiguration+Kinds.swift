@@ -50,7 +50,7 @@ extension DaemonConfiguration {
 
     /// Logs how many rules of the external tracking list are used, and how many are left out because they
     /// contain more than a name and a host.
-    func tellOfTrackingList(_ logger: Logger) {
+    func logTrackingList(_ logger: Logger) {
         guard let list = unfurl.trackingList else { return }
         logger.info(
             "unfurl.tracking_list: \(list.count) \(list.count == 1 ? "rule" : "rules") loaded, \(list.skipped) skipped that contain more than a name and a host"

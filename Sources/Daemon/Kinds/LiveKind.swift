@@ -41,11 +41,11 @@ struct LiveKind<Base: Kind>: Kind {
         generation.kind.didSucceed(job)
     }
 
-    func takeBack(
+    func cleanUp(
         asking state: @Sendable (JobID) async throws(StoreError) -> JobState?
     ) async throws(StoreError) -> Bool {
         let generation = current()
         defer { withExtendedLifetime(generation.keeping) {} }
-        return try await generation.kind.takeBack(asking: state)
+        return try await generation.kind.cleanUp(asking: state)
     }
 }

@@ -32,10 +32,10 @@ struct Assembly {
 
     /// Registers the kinds and loads the definitions. Nothing runs until ``run()``.
     ///
-    /// - Parameter entrance: Nil if the daemon runs the stored jobs once, without callers.
+    /// - Parameter endpoint: Nil if the daemon runs the stored jobs once, without callers.
     init(
         _ configuration: DaemonConfiguration, _ surroundings: DaemonSurroundings, _ store: SQLiteJobStore,
-        after lastEnd: LastEnd, _ kinds: KindSet, _ registry: KindRegistry, _ entrance: Entrance?,
+        after lastEnd: LastEnd, _ kinds: KindSet, _ registry: KindRegistry, _ endpoint: ControlEndpoint?,
         _ ending: HangGuard
     ) async throws {
         // Trapped first: a signal that arrives meanwhile waits until the services run.
@@ -70,10 +70,10 @@ struct Assembly {
         // and the status still answer.
         services += observers
         if let signals { services.append(signalService(signals)) }
-        if let entrance {
-            let control = try await control(entrance, registry)
+        if let endpoint {
+            let control = try await control(endpoint, registry)
             let schedules = try await scheduleRunner(control)
-            services.append(server(control, entrance))
+            services.append(server(control, endpoint))
             services.append(runnerService)
             services.append(ScheduleService(runner: schedules))
         } else {
@@ -94,7 +94,7 @@ struct Assembly {
                     // The runner may end by itself after a failure. Then the whole group shuts down, since the
                     // other services need it.
                     ServiceGroupConfiguration.ServiceConfiguration(
-                        service: service is RunnerService ? service : LastingService(base: service),
+                        service: service is RunnerService ? service : UntilShutdownService(base: service),
                         successTerminationBehavior: .gracefullyShutdownGroup)
                 }, logger: quiet))
         // Leaving this scope cancels and ends the task.
@@ -116,7 +116,7 @@ struct Assembly {
                 store: store, runner: runner, notifier: notifier, interval: configuration.statusInterval,
                 problems: problems, changes: status, logger: logger),
             DefinitionService(store: store, keeper: keeper, logger: logger),
-            TakingBackService(store: store, kinds: kinds, logger: logger),
+            CleanUpService(store: store, kinds: kinds, logger: logger),
         ]
         if let interval = surroundings.watchdogInterval {
             services.append(
@@ -149,9 +149,9 @@ struct Assembly {
         return runner
     }
 
-    private func server(_ control: StoreControl, _ entrance: Entrance) -> ControlService {
+    private func server(_ control: StoreControl, _ endpoint: ControlEndpoint) -> ControlService {
         ControlService(
-            server: ControlServer(control: control, socket: entrance.socket, logger: logger), runner: runner,
+            server: ControlServer(control: control, socket: endpoint.socket, logger: logger), runner: runner,
             isReady: isReady)
     }
 
@@ -199,10 +199,10 @@ struct Assembly {
 
     /// Creates the control for the server. The socket already listens, so early callers wait until the server
     /// runs.
-    private func control(_ entrance: Entrance, _ registry: KindRegistry) async throws -> StoreControl {
+    private func control(_ endpoint: ControlEndpoint, _ registry: KindRegistry) async throws -> StoreControl {
         let (checks, inputs, reloader) = (BlockingChecks(), InputCheck(kinds: registry), reloader)
         let hooks = DaemonHooks(
-            runner: runner, startedAt: wallClock(), spool: entrance.spool, problems: problems,
+            runner: runner, startedAt: wallClock(), spool: endpoint.spool, problems: problems,
             beginInputCheck: {
                 let request = checks.request()
                 return { planned in

@@ -22,7 +22,7 @@ public enum Daemon {
         warn(about: configuration, in: surroundings)
         let kinds = KindSet(configuration.kinds)
         let registry = try KindRegistry(kinds.kinds + surroundings.kinds)
-        configuration.tellOfTrackingList(surroundings.logger)
+        configuration.logTrackingList(surroundings.logger)
         try check(configuration, with: registry, in: surroundings)
         let lock = try await acquireLock(configuration, in: surroundings)
         defer { lock.release() }
@@ -33,12 +33,12 @@ public enum Daemon {
         let ending = HangGuard(
             notifier: surroundings.notifier, logger: surroundings.logger, onHang: surroundings.onHang)
         defer { ending.ended() }
-        let entrance = surroundings.runsOnce ? nil : try Entrance(configuration, passed: surroundings.socket)
-        let store = try await closing(entrance) { try open(lock, configuration, in: surroundings) }
+        let endpoint = surroundings.runsOnce ? nil : try ControlEndpoint(configuration, passed: surroundings.socket)
+        let store = try await closing(endpoint) { try open(lock, configuration, in: surroundings) }
         do {
-            let assembly = try await closing(entrance) {
+            let assembly = try await closing(endpoint) {
                 try await Assembly(
-                    configuration, surroundings, store, after: lastEnd, kinds, registry, entrance, ending)
+                    configuration, surroundings, store, after: lastEnd, kinds, registry, endpoint, ending)
             }
             try await assembly.run()
         } catch {
@@ -112,14 +112,14 @@ public enum Daemon {
         return store
     }
 
-    /// Closes the entrance if a step of the start fails. Once the services run, the server closes it.
+    /// Closes the endpoint if a step of the start fails. Once the services run, the server closes it.
     private static func closing<Value>(
-        _ entrance: Entrance?, ifFails step: () async throws -> Value
+        _ endpoint: ControlEndpoint?, ifFails step: () async throws -> Value
     ) async throws -> Value {
         do {
             return try await step()
         } catch {
-            entrance?.socket.close()
+            endpoint?.socket.close()
             throw error
         }
     }

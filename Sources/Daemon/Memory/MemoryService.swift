@@ -13,15 +13,15 @@ struct MemoryService: Service {
     let logger: Logger
 
     func run() async throws {
-        let bell = Wakeups()
-        let pressure = MemoryPressure(path: watched.path, setting: watched.setting) { bell.wake() }
+        let wakeups = Wakeups()
+        let pressure = MemoryPressure(path: watched.path, setting: watched.setting) { wakeups.wake() }
         guard let pressure else {
             logger.debug("memory pressure is not watched: \(watched.path) cannot be opened or is /dev/null")
             return try await gracefulShutdown()
         }
         defer { pressure.end() }
         await cancelWhenGracefulShutdown {
-            for await _ in bell.stream {
+            for await _ in wakeups.stream {
                 let bytes = await store.releaseMemory()
                 FreedMemory.returnToSystemSoon()
                 logger.debug("memory is low: freed \(bytes / 1024) KiB of caches")

@@ -70,7 +70,7 @@ actor Reloader {
     private func read() throws(ControlProblem) -> DaemonConfiguration {
         guard let sources else { return live.value }
         let next: DaemonConfiguration
-        do throws(ConfigurationError) {
+        do throws(ConfigurationProblem) {
             next = try DaemonConfiguration.load(sources)
         } catch {
             throw ControlProblem(
@@ -85,11 +85,11 @@ actor Reloader {
                 .invalidConfiguration,
                 "A reload cannot change \(fixed.joined(separator: ", ")). Restart halyardd, or undo the change.")
         }
-        let obstacles = ConfigurationObstacles(next, for: .reload).errors
-        guard obstacles.isEmpty else {
+        let errors = ConfigurationCheck(next, for: .reload).errors
+        guard errors.isEmpty else {
             throw ControlProblem(
                 .invalidConfiguration, "The configuration is invalid; correct it, then reload again.",
-                details: obstacles)
+                details: errors)
         }
         return next
     }
@@ -101,7 +101,7 @@ actor Reloader {
         threshold.level = configuration.logLevel
         runner.apply(configuration.runner)
         if configuration != old { kinds.replace(with: configuration.kinds) }
-        if configuration.unfurl.trackingList != old.unfurl.trackingList { configuration.tellOfTrackingList(logger) }
+        if configuration.unfurl.trackingList != old.unfurl.trackingList { configuration.logTrackingList(logger) }
     }
 }
 

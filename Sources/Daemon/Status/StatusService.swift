@@ -22,14 +22,14 @@ struct StatusService: Service {
         changes.wake()
         await cancelWhenGracefulShutdown {
             for await _ in changes.stream {
-                guard await tell() else { continue }
+                guard await sendStatus() else { continue }
                 try? await Task.sleep(for: interval)  // Only cancellation ends it early, and also ends the loop.
             }
         }
     }
 
     /// - Returns: False if there was nothing to report.
-    private func tell() async -> Bool {
+    private func sendStatus() async -> Bool {
         let snapshot = runner.snapshot
         // The store may be closed already, and the daemon itself reports how it ended.
         if snapshot.phase == .ended { return false }

@@ -109,7 +109,7 @@ final class HangGuard: Sendable {
     }
 
     /// Reports a hang at once. The service manager then ends the process as if its watchdog had expired.
-    func tell(_ reason: String) {
+    func report(_ reason: String) {
         state.withLock { $0.problem = reason }
         announce(reason)
     }

@@ -41,7 +41,7 @@ struct WatchdogService: Service {
             hang.pause()
             refusals += 1
             // The proof failed twice, a quarter of the interval apart: no slot became free in between.
-            if refusals == 2 { hang.tell(reason) }
+            if refusals == 2 { hang.report(reason) }
             guard await pause(interval / 4) else { return false }
         }
     }

@@ -120,12 +120,12 @@ struct DefinitionChecker {
         guard let entry = entries[node.definition], !links.dependencies[index].isEmpty else { return nil }
         for field in entry.kind.required
         where entry.kind.isFromDependency(field) && !present[index].contains(field.name) {
-            let parents = links.dependencies[index].map { graph.nodes[$0] }
-            let kinds = parents.compactMap { entries[$0.definition]?.kind.description }
+            let dependencies = links.dependencies[index].map { graph.nodes[$0] }
+            let kinds = dependencies.compactMap { entries[$0.definition]?.kind.description }
             if kinds.contains(where: entry.kind.description.accepts(outputOf:)) { continue }
             return .doesNotFit(
                 node: node.name, field: field.name, accepts: entry.kind.description.accepts,
-                offers: zip(parents, kinds).map { .init(node: $0.name, type: $1.offers) })
+                offers: zip(dependencies, kinds).map { .init(node: $0.name, type: $1.offers) })
         }
         return nil
     }

@@ -133,15 +133,15 @@ struct Planner {
         result.reserveCapacity(request.after.count)
         var isRoot = true
         for dependency in request.after {
-            switch dependency.parent {
+            switch dependency.job {
             case .job(let id):
                 result.append(NewDependency(on: .existing(id), condition: dependency.condition))
             case .node(let node):
-                guard let parent = indexes[node] else {
+                guard let other = indexes[node] else {
                     throw .badGraph(.unknownNode(node, from: name(index), known: requests.compactMap(\.node)))
                 }
                 isRoot = false
-                result.append(NewDependency(on: .new(parent), condition: dependency.condition))
+                result.append(NewDependency(on: .new(other), condition: dependency.condition))
             }
         }
         if isRoot { result += existing }
@@ -161,12 +161,12 @@ struct Planner {
         }
         var seen: Set<NewDependency.Job> = []
         for dependency in dependencies where !seen.insert(dependency.job).inserted {
-            let parent =
+            let name =
                 switch dependency.job {
-                case .new(let parent): name(parent)
+                case .new(let other): self.name(other)
                 case .existing(let id): "job \(id)"
                 }
-            throw .badGraph(.dependsTwice(node: name(index), on: parent))
+            throw .badGraph(.dependsTwice(node: self.name(index), on: name))
         }
     }
 

@@ -1,8 +1,8 @@
 /// Divides free slots between queues by weight, using smooth weighted round robin. A queue of weight 3 gets three slots
 /// for each slot of a queue of weight 1. The slots of the queues alternate evenly, also across many small divisions.
 public struct FairShare: Sendable, Hashable {
-    /// A queue that wants slots.
-    public struct Lane: Sendable, Hashable {
+    /// The slots that a queue wants.
+    public struct Demand: Sendable, Hashable {
         /// Identifies the queue across divisions.
         public var key: Int
         /// The weight of the queue, at least 1.
@@ -10,7 +10,7 @@ public struct FairShare: Sendable, Hashable {
         /// The maximum number of slots that the queue can use.
         public var wanted: Int
 
-        /// Creates a lane.
+        /// Creates a demand.
         public init(key: Int, weight: Int, wanted: Int) {
             self.key = key
             self.weight = weight
@@ -26,26 +26,26 @@ public struct FairShare: Sendable, Hashable {
     /// Forgets the history of a key, so that another queue can use it without credit or debt.
     public mutating func forget(_ key: Int) { credits[key] = nil }
 
-    /// Divides slots between lanes.
+    /// Divides slots between queues.
     ///
-    /// - Returns: The number of slots of each lane, in the order of `lanes`. The sum is `slots`, or less if the lanes
+    /// - Returns: The number of slots of each queue, in the order of `demands`. The sum is `slots`, or less if the queues
     ///   want fewer.
-    public mutating func divide(_ slots: Int, among lanes: [Lane]) -> [Int] {
-        let wanted = lanes.reduce(0) { $0 + $1.wanted }
-        // Every lane gets all it wants.
-        if wanted <= slots { return lanes.map(\.wanted) }
-        if lanes.count == 1 { return [slots] }
-        var given = [Int](repeating: 0, count: lanes.count)
+    public mutating func divide(_ slots: Int, among demands: [Demand]) -> [Int] {
+        let wanted = demands.reduce(0) { $0 + $1.wanted }
+        // Every queue gets all it wants.
+        if wanted <= slots { return demands.map(\.wanted) }
+        if demands.count == 1 { return [slots] }
+        var given = [Int](repeating: 0, count: demands.count)
         for _ in 0..<slots {
             var best: Int?
-            var turn = 0
-            for (index, lane) in lanes.enumerated() where given[index] < lane.wanted {
-                credits[lane.key, default: 0] += lane.weight
-                turn += lane.weight
-                if best.map({ credits[lanes[$0].key]! < credits[lane.key]! }) ?? true { best = index }
+            var total = 0
+            for (index, demand) in demands.enumerated() where given[index] < demand.wanted {
+                credits[demand.key, default: 0] += demand.weight
+                total += demand.weight
+                if best.map({ credits[demands[$0].key]! < credits[demand.key]! }) ?? true { best = index }
             }
             guard let best else { break }
-            credits[lanes[best].key]! -= turn
+            credits[demands[best].key]! -= total
             given[best] += 1
         }
         return given

@@ -86,7 +86,7 @@ extension JobRequest {
         print.add(startAt?.milliseconds ?? .min)
         print.add(Int64(after.count))
         for dependency in after {
-            switch dependency.parent {
+            switch dependency.job {
             case .node(let name): print.add(name)
             case .job(let id):
                 print.add(nil as String?)

@@ -1,24 +1,24 @@
 /// A request for one job of a graph. It refers by name to its definition and to other nodes, and by number to existing
 /// jobs.
 public struct JobRequest: Sendable, Hashable {
-    /// The job that a requested job waits for.
-    public enum Parent: Sendable, Hashable {
-        /// Another job of the same graph, by its node name.
-        case node(String)
-        /// A job that was accepted earlier.
-        case job(JobID)
-    }
-
     /// An edge to a job that must end first.
     public struct Dependency: Sendable, Hashable {
+        /// The job that is waited for.
+        public enum Job: Sendable, Hashable {
+            /// Another job of the same graph, by its node name.
+            case node(String)
+            /// A job that was accepted earlier.
+            case job(JobID)
+        }
+
         /// The job to wait for.
-        public var parent: Parent
+        public var job: Job
         /// The condition that it must meet.
         public var condition: DependencyCondition
 
         /// Creates an edge. Default: the job must have succeeded.
-        public init(_ parent: Parent, condition: DependencyCondition = .succeeded) {
-            self.parent = parent
+        public init(_ job: Job, condition: DependencyCondition = .succeeded) {
+            self.job = job
             self.condition = condition
         }
     }

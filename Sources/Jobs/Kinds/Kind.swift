@@ -52,7 +52,7 @@ where Input: Codable, Output: Codable, Failure: OperationFailure {
     func run(_ input: Input, job: JobContext) async throws(Failure) -> Output
 
     /// Removes state that the kind kept for another attempt of the job. The runner calls it once the job's success is
-    /// durable. A crash can prevent the call; ``takeBack(asking:)`` then does the same at the next start. It must
+    /// durable. A crash can prevent the call; ``cleanUp(asking:)`` then does the same at the next start. It must
     /// return quickly, because the runner claims no jobs meanwhile. The default does nothing.
     func didSucceed(_ job: JobID)
 
@@ -63,7 +63,7 @@ where Input: Codable, Output: Codable, Failure: OperationFailure {
     /// - Parameter state: Returns the state of a job; nil if there is no such job, or no longer.
     /// - Returns: Whether some state is left to clean up later.
     /// - Throws: The error of `state`. The next call tries again.
-    func takeBack(
+    func cleanUp(
         asking state: @Sendable (JobID) async throws(StoreError) -> JobState?
     ) async throws(StoreError) -> Bool
 }
@@ -84,7 +84,7 @@ extension Kind {
     public func didSucceed(_ job: JobID) {}
 
     /// Does nothing and returns false.
-    public func takeBack(
+    public func cleanUp(
         asking state: @Sendable (JobID) async throws(StoreError) -> JobState?
     ) async throws(StoreError) -> Bool { false }
 }

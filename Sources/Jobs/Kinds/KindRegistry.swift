@@ -4,9 +4,9 @@ public struct KindRegistry: Sendable {
 
     /// Creates a registry of these kinds.
     ///
-    /// - Throws: ``KindRegistryError`` if two kinds have the same name, if a name is not one that a definition could
+    /// - Throws: ``KindRegistryProblem`` if two kinds have the same name, if a name is not one that a definition could
     ///   contain, or if a summary contains a hidden character.
-    public init(_ kinds: [any Kind]) throws(KindRegistryError) {
+    public init(_ kinds: [any Kind]) throws(KindRegistryProblem) {
         var byName: [String: RunnableKind] = [:]
         for kind in kinds {
             let runnable = RunnableKind(kind)
@@ -31,7 +31,7 @@ public struct KindRegistry: Sendable {
 }
 
 /// The reason why kinds cannot be registered.
-public enum KindRegistryError: Error, Sendable, Hashable, CustomStringConvertible {
+public enum KindRegistryProblem: Error, Sendable, Hashable, CustomStringConvertible {
     /// Two kinds have this name.
     case duplicate(String)
     /// This name of a kind is not allowed in definitions.

@@ -36,13 +36,13 @@ public struct RunnableKind: Sendable {
     ///   are permanent failures.
     public func run(
         _ payload: JobPayload, job: JobContext, kinds: KindRegistry
-    ) async -> Result<JSONText, FailedTry> {
+    ) async -> Result<JSONText, TryFailure> {
         await Self.run(kind, payload, job, kinds)
     }
 
     private static func run<K: Kind>(
         _ kind: K, _ payload: JobPayload, _ job: JobContext, _ kinds: KindRegistry
-    ) async -> Result<JSONText, FailedTry> {
+    ) async -> Result<JSONText, TryFailure> {
         let input: K.Input
         do {
             input = try InputBinding<K>(payload: payload, kinds: kinds).input()
@@ -55,7 +55,7 @@ public struct RunnableKind: Sendable {
             output = try await kind.run(input, job: job)
         } catch {
             return .failure(
-                FailedTry(
+                TryFailure(
                     JobFailure(code: error.code, message: error.description, detail: PayloadCoding.detail(error)),
                     isRetryable: error.isRetryable, retryAfter: error.retryAfter))
         }
@@ -86,7 +86,7 @@ public struct JobPayload: Sendable, Hashable {
 }
 
 /// A failure of one try, with the kind's judgement on retrying.
-public struct FailedTry: Error, Sendable, Hashable {
+public struct TryFailure: Error, Sendable, Hashable {
     /// The failure to store.
     public var failure: JobFailure
     /// Whether another try may succeed; the retry policy decides whether there is one.
@@ -102,7 +102,7 @@ public struct FailedTry: Error, Sendable, Hashable {
     }
 
     /// A failure that another try cannot fix.
-    static func permanent(_ code: String, _ message: String) -> FailedTry {
-        FailedTry(JobFailure(code: code, message: message), isRetryable: false)
+    static func permanent(_ code: String, _ message: String) -> TryFailure {
+        TryFailure(JobFailure(code: code, message: message), isRetryable: false)
     }
 }

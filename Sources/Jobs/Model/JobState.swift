@@ -36,7 +36,6 @@ public enum JobState: Int, Hashable, Sendable, NamedCase {
     /// The job ended without running because a dependency did not meet its condition.
     case skipped = 7
 
-
     /// How the job ended; nil unless the state is final.
     public var outcome: Outcome? { Outcome(rawValue: rawValue) }
     /// Whether the job has ended, so that its state never changes again.

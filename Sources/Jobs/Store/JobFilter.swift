@@ -46,7 +46,7 @@ public struct JobFilter: Sendable, Hashable {
     }
 
     /// Whether more jobs may follow the last job of a page that this filter selected.
-    public func mayGoOn(after page: [JobRecord]) -> Bool {
+    public func mayContinue(after page: [JobRecord]) -> Bool {
         page.count >= limit || page.reduce(0) { $0 + ($1.input?.bytes.count ?? 0) } >= pageBytes
     }
 }

@@ -307,7 +307,7 @@ extension JobStore {
         try await rescueOrphans(maxRescues: maxRescues, after: .unexplained, now: now)
     }
 
-    /// Reads a complete listing, up to the filter's limits; ``JobFilter/mayGoOn(after:)`` says whether more jobs may
+    /// Reads a complete listing, up to the filter's limits; ``JobFilter/mayContinue(after:)`` says whether more jobs may
     /// follow.
     ///
     /// - Throws: ``StoreError``; reading again is safe.

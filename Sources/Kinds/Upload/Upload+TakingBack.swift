@@ -23,7 +23,7 @@ extension Upload {
     /// If a server does not delete an upload, each call tries again, until 14 days after the upload's last progress.
     /// The job of an upload may be unknown, because it was deleted or belongs to another database. Then the upload is
     /// deleted with a single try, also after 14 days.
-    public func takeBack(
+    public func cleanUp(
         asking state: @Sendable (JobID) async throws(StoreError) -> JobState?
     ) async throws(StoreError) -> Bool {
         guard let folder = configuration.checkpoints else { return false }
@@ -53,7 +53,7 @@ extension Upload {
             let some = over.suffix(Self.sideBySide)
             over.removeLast(some.count)
             await withTaskGroup(of: Bool.self) { group in
-                for file in some { group.addTask { await takeBack(file, keptSince: oldest) } }
+                for file in some { group.addTask { await cleanUp(file, keptSince: oldest) } }
                 for await isGone in group where !isGone { isAnythingLeft = true }
             }
         }
@@ -61,7 +61,7 @@ extension Upload {
     }
 
     /// - Returns: Whether the checkpoint was removed.
-    private func takeBack(_ file: CheckpointFile, keptSince oldest: time_t) async -> Bool {
+    private func cleanUp(_ file: CheckpointFile, keptSince oldest: time_t) async -> Bool {
         let isOld = (file.notedAt ?? 0) <= oldest
         if let checkpoint = file.load() {
             // A complete upload stays: its server may use it already, and with S3 it is an ordinary object.

@@ -69,7 +69,7 @@ public struct Upload: Kind {
             if isOver, let unfinished = transfer.unfinished {
                 let isGone = await abandonment.abandon(unfinished)
                 // Another attempt will start over. If there is none, and the server still has the upload, the
-                // checkpoint stays for `takeBack(asking:)`.
+                // checkpoint stays for `cleanUp(asking:)`.
                 if isGone || !isForGood(error) { transfer.forget() }
             }
             throw error

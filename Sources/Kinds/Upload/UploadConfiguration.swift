@@ -17,7 +17,7 @@ public struct UploadConfiguration: Sendable {
     public var maxBytes: Int64 = 5 << 40
 
     /// The folder in which running uploads record their progress, each in one small file, so that they continue after a
-    /// restart. It is created if it is missing, and only the daemon may write to it. ``Upload/takeBack(asking:)``
+    /// restart. It is created if it is missing, and only the daemon may write to it. ``Upload/cleanUp(asking:)``
     /// removes the files of ended jobs. Without a folder, an interrupted upload starts over.
     public var checkpoints: String?
     /// The maximum number of bytes in one request of a resumable upload; for S3, in up to four parallel parts together.

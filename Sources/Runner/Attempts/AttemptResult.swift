@@ -4,7 +4,7 @@ import OperationTypes
 /// The result of an operation, before the runner decides what to record.
 enum AttemptResult: Sendable {
     case returned(JSONText, children: [NewGraph])
-    case threw(FailedTry)
+    case threw(TryFailure)
     /// The operation did not run, because the store could not return parts of its input.
     case notRun
 
@@ -41,7 +41,7 @@ extension AttemptEnd.Ending {
     init(
         _ result: AttemptResult, stop: StopReason?, of definition: Definition, tries: Int, random: Double
     ) {
-        let failedTry: FailedTry
+        let failedTry: TryFailure
         var timedOut = false
         switch (result, stop) {
         case (.returned(let output, let children), _):
@@ -54,7 +54,7 @@ extension AttemptEnd.Ending {
             self = .interrupted
             return
         case (_, .timedOut(let limit)):
-            failedTry = FailedTry(
+            failedTry = TryFailure(
                 JobFailure(
                     code: JobFailure.Code.timedOut,
                     message:

@@ -43,7 +43,7 @@ struct JobLog: Sendable {
                     "\(JobTitle(change.job)): enqueued; it is \(change.state.name)",
                     metadata: Self.metadata(of: [change], event: "job-enqueued"))
             case .cancelled: ends[.cancelled, default: []].append(change)
-            case .dependency(let parent): ends[.skipped(because: parent), default: []].append(change)
+            case .dependency(let dependency): ends[.skipped(because: dependency), default: []].append(change)
             }
         }
         for (ending, changes) in ends {
@@ -66,10 +66,10 @@ struct JobLog: Sendable {
         case .cancelled:
             logger.info(
                 "\(jobs): cancelled before running", metadata: Self.metadata(of: changes, event: "job-cancelled"))
-        case .skipped(let parent):
+        case .skipped(let dependency):
             var metadata = Self.metadata(of: changes, event: "job-skipped")
-            metadata["HALYARD_DEPENDENCY"] = "\(parent)"
-            logger.info("\(jobs): skipped: the dependency, job \(parent), did not succeed", metadata: metadata)
+            metadata["HALYARD_DEPENDENCY"] = "\(dependency)"
+            logger.info("\(jobs): skipped: the dependency, job \(dependency), did not succeed", metadata: metadata)
         case .skippedAtOnce:
             logger.info(
                 "\(jobs): skipped when enqueued: a dependency had not succeeded",

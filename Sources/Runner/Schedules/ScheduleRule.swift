@@ -77,7 +77,7 @@ struct ScheduleRule {
     }
 
     /// Plans the next time after `now`, when no time is late.
-    func plan(leavingOutUntil now: Timestamp, last: Timestamp, sinceLast: Duration) -> Plan {
+    func plan(skippingUntil now: Timestamp, last: Timestamp, sinceLast: Duration) -> Plan {
         plan(after: max(now, last), now: now, sinceLast: sinceLast, .running)
     }
 

@@ -17,7 +17,7 @@ public final class ScheduleRunner: Sendable {
     private let zone: Zone
     private let work: Planner
     private let onChange: @Sendable () -> Void
-    private let bell: AsyncStream<Void>
+    private let wakeups: AsyncStream<Void>
     private let ring: AsyncStream<Void>.Continuation
     private let state = Mutex(State())
 
@@ -27,11 +27,11 @@ public final class ScheduleRunner: Sendable {
         var armedAt: Timestamp?
         var rules: [String: KnownRule] = [:]
         /// The logged reasons why schedules have no times, by schedule name.
-        var troubles: [String: String] = [:]
+        var loggedProblems: [String: String] = [:]
         /// The unfinished jobs that were logged as the reason for skipping times, by schedule name.
         var busy: [String: JobID] = [:]
         /// When to check schedules with an unreadable time zone again.
-        var lookAgainAt: Timestamp?
+        var checkAgainAt: Timestamp?
     }
 
     private struct KnownRule {
@@ -51,7 +51,7 @@ public final class ScheduleRunner: Sendable {
     /// The wait before a retry when the store was busy or the disk was full.
     private static let retryAfter = Duration.seconds(5)
     /// The wait before a time zone that could not be loaded is tried again.
-    private static let lookAgainAfter = Duration.seconds(3600)
+    private static let checkAgainAfter = Duration.seconds(3600)
     /// The beginning of a stored problem that is removed when the time zone can be loaded.
     private static let noTimes = "It has no times: "
 
@@ -73,7 +73,7 @@ public final class ScheduleRunner: Sendable {
         self.clock = clock
         self.onChange = onChange
         self.work = work
-        (bell, ring) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        (wakeups, ring) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     /// Plans every schedule. Times that passed while no daemon ran are made up for or skipped. Call it once, before
@@ -96,7 +96,7 @@ public final class ScheduleRunner: Sendable {
         // Schedules may have changed before the observation began.
         wake(isStale: true)
         var problem: StoreError?
-        for await _ in bell {
+        for await _ in wakeups {
             do throws(StoreError) {
                 let next = try await fireDue()
                 if problem != nil { logger.notice("schedules fire again") }
@@ -148,8 +148,8 @@ public final class ScheduleRunner: Sendable {
             let due = try await store.schedules(due: clock.now, limit: 100)
             if due.isEmpty {
                 let next = try await store.nextScheduleAt()
-                let lookAgainAt = state.withLock { $0.lookAgainAt }
-                return [next, lookAgainAt].compactMap(\.self).min()
+                let checkAgainAt = state.withLock { $0.checkAgainAt }
+                return [next, checkAgainAt].compactMap(\.self).min()
             }
             for record in due {
                 if Task.isCancelled { return nil }
@@ -163,7 +163,7 @@ public final class ScheduleRunner: Sendable {
         let now = clock.now
         return state.withLock { state in
             defer { state.isStale = false }
-            if let lookAgainAt = state.lookAgainAt, lookAgainAt <= now { return true }
+            if let checkAgainAt = state.checkAgainAt, checkAgainAt <= now { return true }
             return state.isStale
         }
     }
@@ -173,9 +173,9 @@ public final class ScheduleRunner: Sendable {
         let names = Set(records.map(\.schedule.name))
         state.withLock { state in
             state.rules = state.rules.filter { names.contains($0.key) }
-            state.troubles = state.troubles.filter { names.contains($0.key) }
+            state.loggedProblems = state.loggedProblems.filter { names.contains($0.key) }
             state.busy = state.busy.filter { names.contains($0.key) }
-            state.lookAgainAt = nil
+            state.checkAgainAt = nil
         }
         var timings: [ScheduleTiming] = []
         for record in records where record.pausedAt == nil {
@@ -211,7 +211,7 @@ public final class ScheduleRunner: Sendable {
     private func read(_ record: ScheduleRecord) -> Reading {
         let name = record.schedule.name
         if let reason = record.unreadable {
-            logTrouble(reason, record)
+            logOnce(reason, record)
             return .unreadable
         }
         if let known = state.withLock({ $0.rules[name] }), known.schedule == record.schedule {
@@ -223,22 +223,22 @@ public final class ScheduleRunner: Sendable {
             let known = KnownRule(schedule: record.schedule, rule: rule)
             state.withLock { state in
                 state.rules[name] = known
-                state.troubles[name] = nil
+                state.loggedProblems[name] = nil
             }
             return .times(rule)
         } catch {
             let reason = "\(error)"
-            logTrouble(reason, record)
-            let again = clock.now + Self.lookAgainAfter
-            state.withLock { state in state.lookAgainAt = min(state.lookAgainAt ?? again, again) }
+            logOnce(reason, record)
+            let again = clock.now + Self.checkAgainAfter
+            state.withLock { state in state.checkAgainAt = min(state.checkAgainAt ?? again, again) }
             return .noZone(problem: "\(Self.noTimes)\(reason).")
         }
     }
 
     /// Logs a reason once, not every time the schedule is read.
-    private func logTrouble(_ reason: String, _ record: ScheduleRecord) {
+    private func logOnce(_ reason: String, _ record: ScheduleRecord) {
         let name = record.schedule.name
-        let known = state.withLock { state in state.troubles.updateValue(reason, forKey: name) }
+        let known = state.withLock { state in state.loggedProblems.updateValue(reason, forKey: name) }
         if known != reason { log(.error, "refused: it cannot fire: \(reason)", record, "schedule-refused", [:]) }
     }
 
@@ -258,7 +258,7 @@ public final class ScheduleRunner: Sendable {
         let moment = clock.now
         // S4
         if !rule.isLate(time, since: last, now: moment, sinceLast: record.sinceLast) {
-            let plan = rule.plan(leavingOutUntil: moment, last: last, sinceLast: record.sinceLast)
+            let plan = rule.plan(skippingUntil: moment, last: last, sinceLast: record.sinceLast)
             return try await store.plan([ScheduleTiming(record, after: plan.after, nextAt: plan.nextAt)])
         }
         let work = try await work(record.schedule)

@@ -9,21 +9,21 @@ extension Writer {
             let tried = try startTrials(request.slots, now: now)
             if trials.holdsOthers(now: steady.moment) != nil || tried.count >= request.slots { return tried }
         }
-        var lanes: [FairShare.Lane] = []
+        var demands: [FairShare.Demand] = []
         for index in memory.liveQueues {
             let queue = memory.queues[index]
             let claimable = queue.claimable
             if claimable > 0 {
-                lanes.append(FairShare.Lane(key: index, weight: queue.settings.weight, wanted: claimable))
+                demands.append(FairShare.Demand(key: index, weight: queue.settings.weight, wanted: claimable))
             }
         }
-        if lanes.isEmpty || request.slots <= 0 { return [] }
+        if demands.isEmpty || request.slots <= 0 { return [] }
         var claimed: [ClaimedJob] = []
         claimed.reserveCapacity(request.slots)
-        let given = shares.divide(request.slots, among: lanes)
-        for (lane, slots) in zip(lanes, given) where slots > 0 {
-            for job in try select(slots, from: lane.key, ageing: request.ageing) {
-                try start(job, queue: lane.key, now: now, into: &claimed)
+        let given = shares.divide(request.slots, among: demands)
+        for (demand, slots) in zip(demands, given) where slots > 0 {
+            for job in try select(slots, from: demand.key, ageing: request.ageing) {
+                try start(job, queue: demand.key, now: now, into: &claimed)
             }
         }
         return claimed

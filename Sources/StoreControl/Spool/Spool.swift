@@ -47,9 +47,9 @@ public final class Spool: Sendable {
         self.directory = directory
         self.maxBytes = maxBytes
         guard mkdir(directory, 0o700) == 0 || errno == EEXIST else {
-            throw SpoolFailure(path: directory, code: errno).problem
+            throw SpoolError(path: directory, code: errno).problem
         }
-        do throws(SpoolFailure) {
+        do throws(SpoolError) {
             for file in try Self.names(in: directory) {
                 let size = Self.size(of: "\(directory)/\(file.text)")
                 contents.withLock { $0.add(file, size) }
@@ -71,7 +71,7 @@ public final class Spool: Sendable {
         if let size, size > maxBytes { throw tooLarge }
         if let size, contents.withLock({ $0.bytes + size > maxBytes }) { throw full(keptForRetry()) }
         let name = SpoolName(keptAt: now)
-        let file = try await onThread { () throws(SpoolFailure) in
+        let file = try await onThread { () throws(SpoolError) in
             try SpoolFile(directory: self.directory, name: name.text)
         }
         var count: Int64 = 0
@@ -83,18 +83,18 @@ public final class Spool: Sendable {
                 guard reserve(size) else { throw full(keptForRetry()) }
                 count += size
                 print.add(chunk)
-                try await onThread { () throws(SpoolFailure) in try file.write(chunk) }
+                try await onThread { () throws(SpoolError) in try file.write(chunk) }
             }
             if let size, size != count {
                 throw ControlProblem(
                     .invalidRequest, "The request announced \(size) bytes, but sent \(count). Send it again.")
             }
             let whole = name.whole(print)
-            try await onThread { () throws(SpoolFailure) in try file.publish(as: whole.text) }
+            try await onThread { () throws(SpoolError) in try file.publish(as: whole.text) }
             contents.withLock { [count] in $0.sizes[whole] = count }
             return whole
         } catch {
-            try await onThread { () throws(SpoolFailure) in file.discard() }
+            try await onThread { () throws(SpoolError) in file.discard() }
             contents.withLock { [count] in $0.bytes -= count }
             if let problem = error as? ControlProblem { throw problem }
             throw ControlProblem(.invalidRequest, "The file is incomplete (\(error)). Send it again.")
@@ -154,11 +154,11 @@ public final class Spool: Sendable {
 
     /// Returns the names of all files, including incomplete ones.
     func files() async throws(ControlProblem) -> [SpoolName] {
-        try await onThread { () throws(SpoolFailure) in try Self.names(in: self.directory) }
+        try await onThread { () throws(SpoolError) in try Self.names(in: self.directory) }
     }
 
-    private static func names(in directory: String) throws(SpoolFailure) -> [SpoolName] {
-        guard let found = FolderNames(directory) else { throw SpoolFailure(path: directory, code: errno) }
+    private static func names(in directory: String) throws(SpoolError) -> [SpoolName] {
+        guard let found = FolderNames(directory) else { throw SpoolError(path: directory, code: errno) }
         return found.names.compactMap { SpoolName($0) }
     }
 
@@ -169,11 +169,11 @@ public final class Spool: Sendable {
     }
 
     private func onThread<Value: Sendable>(
-        _ work: @escaping @Sendable () throws(SpoolFailure) -> Value
+        _ work: @escaping @Sendable () throws(SpoolError) -> Value
     ) async throws(ControlProblem) -> Value {
-        let result: Result<Value, SpoolFailure> = await withCheckedContinuation { continuation in
+        let result: Result<Value, SpoolError> = await withCheckedContinuation { continuation in
             queue.async {
-                do throws(SpoolFailure) {
+                do throws(SpoolError) {
                     continuation.resume(returning: .success(try work()))
                 } catch {
                     continuation.resume(returning: .failure(error))

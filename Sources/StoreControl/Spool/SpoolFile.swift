@@ -12,17 +12,17 @@ final class SpoolFile: Sendable {
 
     private var temporaryPath: String { "\(directory)/\(name)\(Self.unfinished)" }
 
-    init(directory: String, name: String) throws(SpoolFailure) {
+    init(directory: String, name: String) throws(SpoolError) {
         self.directory = directory
         self.name = name
         let path = "\(directory)/\(name)\(Self.unfinished)"
         descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        if descriptor < 0 { throw SpoolFailure(path: path, code: errno) }
+        if descriptor < 0 { throw SpoolError(path: path, code: errno) }
     }
 
     deinit { close(descriptor) }
 
-    func write(_ bytes: [UInt8]) throws(SpoolFailure) {
+    func write(_ bytes: [UInt8]) throws(SpoolError) {
         var written = 0
         while written < bytes.count {
             let count = bytes.withUnsafeBytes {
@@ -30,23 +30,23 @@ final class SpoolFile: Sendable {
             }
             if count < 0 {
                 if errno == EINTR { continue }
-                throw SpoolFailure(path: temporaryPath, code: errno)
+                throw SpoolError(path: temporaryPath, code: errno)
             }
             written += count
         }
     }
 
     /// Writes the content to the disk, gives the file its final name, and makes the name durable too.
-    func publish(as name: String) throws(SpoolFailure) {
-        guard fsync(descriptor) == 0 else { throw SpoolFailure(path: temporaryPath, code: errno) }
+    func publish(as name: String) throws(SpoolError) {
+        guard fsync(descriptor) == 0 else { throw SpoolError(path: temporaryPath, code: errno) }
         let path = "\(directory)/\(name)"
-        guard rename(temporaryPath, path) == 0 else { throw SpoolFailure(path: path, code: errno) }
+        guard rename(temporaryPath, path) == 0 else { throw SpoolError(path: path, code: errno) }
         let folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         defer { if folder >= 0 { close(folder) } }
         guard folder >= 0, fsync(folder) == 0 else {
             let code = errno
             unlink(path)
-            throw SpoolFailure(path: directory, code: code)
+            throw SpoolError(path: directory, code: code)
         }
     }
 
@@ -56,7 +56,7 @@ final class SpoolFile: Sendable {
 }
 
 /// A file operation of the spool that failed.
-struct SpoolFailure: Error {
+struct SpoolError: Error {
     let path: String
     let code: CInt
 

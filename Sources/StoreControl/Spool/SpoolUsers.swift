@@ -146,7 +146,7 @@ final class SpoolUsers: Sendable {
                     if job.state.isFinal { state.uses.keepForRetry(job.id) }
                 }
             }
-            guard filter.mayGoOn(after: page) else { break }
+            guard filter.mayContinue(after: page) else { break }
             filter.after = page.last?.id
         }
     }

@@ -164,7 +164,7 @@ extension Submission {
     fileprivate var existingJobs: [JobID] {
         var jobs = after.map(\.job)
         if case .jobs(let requests, _) = work {
-            for case .job(let id) in requests.lazy.flatMap(\.after).map(\.parent) { jobs.append(id) }
+            for case .job(let id) in requests.lazy.flatMap(\.after).map(\.job) { jobs.append(id) }
         }
         return jobs
     }

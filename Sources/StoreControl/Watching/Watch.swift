@@ -79,7 +79,7 @@ actor Watch {
         }
         let page = try await store.jobs(filter)
         for job in page.reversed() { tell(job) }
-        if filter.mayGoOn(after: page) { phase = .listing(after: page.last?.id) } else { try await endListing() }
+        if filter.mayContinue(after: page) { phase = .listing(after: page.last?.id) } else { try await endListing() }
     }
 
     private func endListing() async throws(StoreError) {

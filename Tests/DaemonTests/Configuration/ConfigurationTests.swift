@@ -15,10 +15,10 @@ import Testing
         if let yaml { try folder.write(yaml, to: "halyard.yaml") }
         let sources = ConfigurationSources(
             file: yaml == nil ? nil : path, flags: flags, environment: environment, service: service)
-        do throws(ConfigurationError) {
+        do throws(ConfigurationProblem) {
             return try DaemonConfiguration.load(sources)
         } catch {
-            throw ConfigurationError(
+            throw ConfigurationProblem(
                 error.problems.map { $0.hasPrefix(folder.path) ? String($0.dropFirst(folder.path.count + 1)) : $0 })
         }
     }
@@ -29,7 +29,7 @@ import Testing
         do {
             _ = try load(yaml, flags: flags, environment: environment)
             return []
-        } catch let error as ConfigurationError {
+        } catch let error as ConfigurationProblem {
             return error.problems
         }
     }
@@ -213,7 +213,7 @@ import Testing
     }
 
     @Test func aNamedFileMustExist() {
-        let error = #expect(throws: ConfigurationError.self) {
+        let error = #expect(throws: ConfigurationProblem.self) {
             try DaemonConfiguration.load(ConfigurationSources(file: "/nonexistent/halyard.yaml"))
         }
         #expect(

@@ -108,10 +108,10 @@ struct Notify: Kind {
     @Test func twoKindsOfOneNameAreRefused() async throws {
         let bed = try TestBed()
         let surroundings = surroundings(kinds: [Greet(), Greet()]) { _ in }
-        await #expect(throws: KindRegistryError.duplicate("greet")) {
+        await #expect(throws: KindRegistryProblem.duplicate("greet")) {
             try await Daemon.run(configuration(bed), in: surroundings)
         }
-        #expect(DaemonFailure(KindRegistryError.duplicate("greet")).status == .configuration)
+        #expect(DaemonFailure(KindRegistryProblem.duplicate("greet")).status == .configuration)
     }
 
     /// What is printed is what is tried.

@@ -225,7 +225,7 @@ import Testing
         #expect(refusal(submission) == message)
     }
 
-    private static func raw(_ node: String?, after: [JobRequest.Parent] = []) -> JobRequest {
+    private static func raw(_ node: String?, after: [JobRequest.Dependency.Job] = []) -> JobRequest {
         JobRequest(node: node, definition: "raw", after: after.map { .init($0) })
     }
 

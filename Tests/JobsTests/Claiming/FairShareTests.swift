@@ -2,22 +2,22 @@ import Jobs
 import Testing
 
 @Suite struct FairShareTests {
-    typealias Lane = FairShare.Lane
+    typealias Demand = FairShare.Demand
 
     @Test func whereAllFitEverybodyGetsWhatHeWants() {
         var shares = FairShare()
         #expect(
-            shares.divide(10, among: [Lane(key: 1, weight: 1, wanted: 4), Lane(key: 2, weight: 9, wanted: 6)]) == [
+            shares.divide(10, among: [Demand(key: 1, weight: 1, wanted: 4), Demand(key: 2, weight: 9, wanted: 6)]) == [
                 4, 6,
             ])
         #expect(shares.divide(10, among: []) == [])
     }
 
     @Test func aKeyThatAnotherQueueTakesBeginsAnew() {
-        let lanes = [Lane(key: 1, weight: 1, wanted: 9), Lane(key: 2, weight: 1, wanted: 9)]
+        let demands = [Demand(key: 1, weight: 1, wanted: 9), Demand(key: 2, weight: 1, wanted: 9)]
         var shares = FairShare()
         let new = shares
-        #expect(shares.divide(1, among: lanes) == [1, 0])
+        #expect(shares.divide(1, among: demands) == [1, 0])
         #expect(shares != new)
         for key in [1, 2] { shares.forget(key) }
         #expect(shares == new)
@@ -27,14 +27,14 @@ import Testing
         (12, [(3, 100), (1, 100)], [9, 3]),
         (10, [(1, 100), (1, 100)], [5, 5]),
         (7, [(5, 100), (1, 100), (1, 100)], [5, 1, 1]),
-        // What one lane does not want goes to the others, by their weights.
+        // What one demand does not want goes to the others, by their weights.
         (12, [(8, 2), (2, 100), (1, 100)], [2, 7, 3]),
         (5, [(1, 100)], [5]),
     ])
-    func slotsGoByWeight(_ slots: Int, _ lanes: [(weight: Int, wanted: Int)], _ expected: [Int]) {
+    func slotsGoByWeight(_ slots: Int, _ demands: [(weight: Int, wanted: Int)], _ expected: [Int]) {
         var shares = FairShare()
         let given = shares.divide(
-            slots, among: lanes.enumerated().map { Lane(key: $0, weight: $1.weight, wanted: $1.wanted) })
+            slots, among: demands.enumerated().map { Demand(key: $0, weight: $1.weight, wanted: $1.wanted) })
         #expect(given == expected)
     }
 
@@ -42,7 +42,7 @@ import Testing
         var shares = FairShare()
         var sums = [0, 0, 0]
         for _ in 0..<60 {
-            let given = shares.divide(1, among: [1, 2, 3].map { Lane(key: $0, weight: $0, wanted: 50) })
+            let given = shares.divide(1, among: [1, 2, 3].map { Demand(key: $0, weight: $0, wanted: 50) })
             for index in sums.indices { sums[index] += given[index] }
         }
         #expect(sums == [10, 20, 30])
@@ -51,7 +51,7 @@ import Testing
     @Test func turnsAreMixedAndNotInRuns() {
         var shares = FairShare()
         let turns = (0..<8).map { _ in
-            shares.divide(1, among: [Lane(key: 0, weight: 3, wanted: 9), Lane(key: 1, weight: 1, wanted: 9)])[0]
+            shares.divide(1, among: [Demand(key: 0, weight: 3, wanted: 9), Demand(key: 1, weight: 1, wanted: 9)])[0]
         }
         #expect(turns == [1, 1, 0, 1, 1, 1, 0, 1])
     }
@@ -60,13 +60,13 @@ import Testing
         var random = SystemRandomNumberGenerator()
         for _ in 0..<200 {
             var shares = FairShare()
-            let lanes = (0..<Int.random(in: 1...5, using: &random)).map {
-                Lane(key: $0, weight: .random(in: 1...9, using: &random), wanted: .random(in: 1...9, using: &random))
+            let demands = (0..<Int.random(in: 1...5, using: &random)).map {
+                Demand(key: $0, weight: .random(in: 1...9, using: &random), wanted: .random(in: 1...9, using: &random))
             }
             let slots = Int.random(in: 0...30, using: &random)
-            let given = shares.divide(slots, among: lanes)
-            #expect(given.reduce(0, +) == min(slots, lanes.reduce(0) { $0 + $1.wanted }), "\(lanes) \(slots)")
-            #expect(zip(given, lanes).allSatisfy { $0 <= $1.wanted && $0 >= 0 }, "\(lanes) \(slots)")
+            let given = shares.divide(slots, among: demands)
+            #expect(given.reduce(0, +) == min(slots, demands.reduce(0) { $0 + $1.wanted }), "\(demands) \(slots)")
+            #expect(zip(given, demands).allSatisfy { $0 <= $1.wanted && $0 >= 0 }, "\(demands) \(slots)")
         }
     }
 }

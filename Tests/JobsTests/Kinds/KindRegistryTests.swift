@@ -79,14 +79,14 @@ import Testing
 
     @Test func failureKeepsCodeMessageDetailAndWait() async throws {
         let failed = await failure("refuse", JobPayload())
-        let expected = FailedTry(
+        let expected = TryFailure(
             JobFailure(code: "refused", message: "refused with 503", detail: try text(#"{"status":503}"#)),
             isRetryable: true, retryAfter: .seconds(7))
         #expect(failed == expected)
     }
 
     @Test func twoKindsOfOneNameAreRefused() {
-        #expect(throws: KindRegistryError.duplicate("pair")) { try KindRegistry([Pair(), Pair()]) }
+        #expect(throws: KindRegistryProblem.duplicate("pair")) { try KindRegistry([Pair(), Pair()]) }
     }
 
     @Test func descriptionsNameListsByTheirElements() throws {
@@ -104,7 +104,7 @@ import Testing
         try KindRegistry([Pair(), LinkMaker(), LinksMaker(), Visit(), Collect(), Raw(), Refuse(), NotANumber()])
     }
 
-    private func result(_ kind: String, _ payload: JobPayload) async -> Result<JSONText, FailedTry>? {
+    private func result(_ kind: String, _ payload: JobPayload) async -> Result<JSONText, TryFailure>? {
         let context = JobContext(lease: Lease(job: JobID(1), attempt: 1), operation: OperationContext()) { _ in }
         guard let registry = try? registry() else { return nil }  // a nil result fails the test
         return await registry[kind]?.run(payload, job: context, kinds: registry)
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    private func failure(_ kind: String, _ payload: JobPayload) async -> FailedTry? {
+    private func failure(_ kind: String, _ payload: JobPayload) async -> TryFailure? {
         if case .failure(let failed) = await result(kind, payload) { return failed }
         return nil
     }

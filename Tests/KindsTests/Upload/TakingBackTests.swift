@@ -12,7 +12,7 @@ import Web
 extension Upload {
     /// Takes back what it can.
     func leavesAnything(_ state: @Sendable (JobID) -> JobState?) async throws -> Bool {
-        try await takeBack { state($0) }
+        try await cleanUp { state($0) }
     }
 }
 

@@ -146,7 +146,7 @@ private struct LoopModel {
     mutating func endOne() {
         guard !operations.isEmpty else { return }
         let attempt = operations.remove(at: random.next(operations.count))
-        let failure = FailedTry(JobFailure(code: "x", message: "x"), isRetryable: true)
+        let failure = TryFailure(JobFailure(code: "x", message: "x"), isRetryable: true)
         let children = [0, 0, 900, 3000][random.next(4)]
         let jobs = Array(repeating: NewJob(definition: DefinitionID(1)), count: children)
         let result: AttemptResult =

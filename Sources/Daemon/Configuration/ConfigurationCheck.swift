@@ -7,65 +7,65 @@ import Web
 
 /// The reasons why the daemon could not start with a configuration on this machine, each with its configuration
 /// key. The check only reads; it creates and changes nothing.
-struct ConfigurationObstacles: Sendable, Hashable {
+struct ConfigurationCheck: Sendable, Hashable {
     /// The caller of the check.
-    enum Onlooker: Hashable {
+    enum Purpose: Hashable {
         case start(opensSocket: Bool)
         /// A reload, which checks only the settings that it can change.
         case reload
         /// `--check-config`, which any user may run.
-        case anybody
+        case check
     }
 
     private(set) var errors: [String] = []
     /// Whether an error needs a correction. Other errors may disappear: a disk is mounted later, or a folder is
     /// created.
-    private(set) var isLasting = false
+    private(set) var isPermanent = false
     /// The `errno` of the first error that may disappear.
     private(set) var code: Int32?
     /// Findings that may not affect the daemon itself: it may run as another user, or systemd may create a
     /// missing folder.
-    private(set) var doubts: [String] = []
-    private let onlooker: Onlooker
+    private(set) var warnings: [String] = []
+    private let purpose: Purpose
 
-    init(_ configuration: DaemonConfiguration, for onlooker: Onlooker) {
-        self.onlooker = onlooker
-        lookAtAuthorities(configuration)
-        if onlooker == .reload { return }
-        if onlooker != .start(opensSocket: false) { lookAtGroup(configuration) }
+    init(_ configuration: DaemonConfiguration, for purpose: Purpose) {
+        self.purpose = purpose
+        checkAuthorities(configuration)
+        if purpose == .reload { return }
+        if purpose != .start(opensSocket: false) { checkGroup(configuration) }
         let home = folder(of: configuration.database)
-        for (key, path) in configuration.ownFolders { lookAtOwnFolder(key, path, home: home) }
+        for (key, path) in configuration.ownFolders { checkOwnFolder(key, path, home: home) }
         // A start finds the problems below by itself, when it opens the database and the socket. A check cannot
         // know whether the service manager will create the folders.
-        guard onlooker == .anybody else { return }
-        lookAtDatabase(configuration.database)
+        guard purpose == .check else { return }
+        checkDatabase(configuration.database)
         if configuration.socket.utf8.count > ControlSocket.maxPathBytes {
-            add("socket", SocketProblem.pathTooLong(path: configuration.socket, limit: ControlSocket.maxPathBytes))
+            add("socket", SocketError.pathTooLong(path: configuration.socket, limit: ControlSocket.maxPathBytes))
         }
-        lookAtSurroundings("database", configuration.database, usual: StandardPaths.database)
-        lookAtSurroundings("socket", configuration.socket, usual: StandardPaths.socket)
+        checkParent("database", configuration.database, usual: StandardPaths.database)
+        checkParent("socket", configuration.socket, usual: StandardPaths.socket)
     }
 
     private mutating func add(_ key: String, _ problem: String, _ code: Int32? = nil, remedy: String) {
         let reason = code.map { " (\(String(cString: strerror($0))))" } ?? ""
-        if onlooker == .anybody, code == EACCES || code == EPERM {
-            doubts.append("\(key): \(problem)\(reason) by this user; the daemon's user must be able to")
+        if purpose == .check, code == EACCES || code == EPERM {
+            warnings.append("\(key): \(problem)\(reason) by this user; the daemon's user must be able to")
         } else {
             errors.append("\(key): \(problem)\(reason); \(remedy)")
-            if let code, mayPass(code) { self.code = self.code ?? code } else { isLasting = true }
+            if let code, isTransient(code) { self.code = self.code ?? code } else { isPermanent = true }
         }
     }
 
     /// Adds an error that the start would report.
     private mutating func add(_ key: String, _ problem: some CustomStringConvertible) {
         errors.append("\(key): \(problem)")
-        isLasting = true
+        isPermanent = true
     }
 
     // MARK: Checks
 
     /// Checks the file of additional certificates. If the daemon cannot use it, every HTTPS request fails.
-    private mutating func lookAtAuthorities(_ configuration: DaemonConfiguration) {
+    private mutating func checkAuthorities(_ configuration: DaemonConfiguration) {
         guard let path = configuration.network.authorities else { return }
         let key = "network.authorities"
         let remedy = "write the path of a file with certificates (PEM)"
@@ -79,12 +79,12 @@ struct ConfigurationObstacles: Sendable, Hashable {
         }
     }
 
-    private mutating func lookAtGroup(_ configuration: DaemonConfiguration) {
+    private mutating func checkGroup(_ configuration: DaemonConfiguration) {
         guard let group = configuration.socketGroup else { return }
         guard let id = groupNumber(named: group) else {
             return add("socket_group", "there is no group \"\(group)\"", remedy: "create it, or use another group")
         }
-        if onlooker == .anybody, geteuid() != 0, !isMember(of: id) {
+        if purpose == .check, geteuid() != 0, !isMember(of: id) {
             add("socket_group", "the socket cannot be given to \(group)", EPERM, remedy: "")
         }
     }
@@ -96,7 +96,7 @@ struct ConfigurationObstacles: Sendable, Hashable {
     }
 
     /// Checks that the daemon may use an existing folder, or may create a missing one.
-    private mutating func lookAtOwnFolder(_ key: String, _ path: String, home: String) {
+    private mutating func checkOwnFolder(_ key: String, _ path: String, home: String) {
         let remedy = "use a folder that the daemon's user can write to"
         var facts = stat()
         if stat(path, &facts) == 0 {
@@ -114,21 +114,21 @@ struct ConfigurationObstacles: Sendable, Hashable {
             return add(key, "\(path) cannot be created in \(parent)", errno, remedy: remedy)
         }
         var space = statvfs()
-        if onlooker == .anybody, statvfs(parent, &space) == 0, space.f_blocks == 0 {
+        if purpose == .check, statvfs(parent, &space) == 0, space.f_blocks == 0 {
             add(key, "\(path) cannot be created in \(parent), which cannot contain ordinary files", remedy: remedy)
         }
     }
 
     /// Checks the database as a start does, without the steps that change it.
-    private mutating func lookAtDatabase(_ path: String) {
+    private mutating func checkDatabase(_ path: String) {
         do throws(StoreOpenError) {
-            if let unchecked = try SQLiteJobStore.check(databaseAt: path) { doubts.append("database: \(unchecked)") }
+            if let unchecked = try SQLiteJobStore.check(databaseAt: path) { warnings.append("database: \(unchecked)") }
         } catch {
             switch error {
-            // `lookAtSurroundings` checks the folder.
+            // `checkParent` checks the folder.
             case .missingFile, .missingDirectory: return
             case .unreadableFile:
-                // If the folder is not accessible, `lookAtSurroundings` reports that instead.
+                // If the folder is not accessible, `checkParent` reports that instead.
                 guard access(folder(of: path), X_OK) == 0 else { return }
                 add("database", "\(path) cannot be read", EACCES, remedy: "give the daemon's user read permission")
             default: add("database", error)
@@ -136,15 +136,15 @@ struct ConfigurationObstacles: Sendable, Hashable {
         }
     }
 
-    private mutating func lookAtSurroundings(_ key: String, _ path: String, usual: String) {
+    private mutating func checkParent(_ key: String, _ path: String, usual: String) {
         let parent = folder(of: path)
         if access(parent, W_OK | X_OK) == 0 { return }
         guard errno == ENOENT else {
             return add(key, "nothing can be created in \(parent)", errno, remedy: "use another path")
         }
         if path == usual { return }
-        if isMadeByServiceManager(parent) {
-            doubts.append("\(key): there is no folder \(parent); create it, or let the service manager create it")
+        if mayBeCreatedByServiceManager(parent) {
+            warnings.append("\(key): there is no folder \(parent); create it, or let the service manager create it")
         } else if key == "database" {
             add(key, StoreOpenError.missingDirectory(path: parent))
         } else {
@@ -155,7 +155,7 @@ struct ConfigurationObstacles: Sendable, Hashable {
 
 /// Whether the problem behind an `errno` of a file operation may disappear without a change of the
 /// configuration.
-func mayPass(_ code: Int32) -> Bool {
+func isTransient(_ code: Int32) -> Bool {
     switch code {
     case ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG, EINVAL, EILSEQ, EFBIG: false
     default: true
@@ -163,7 +163,7 @@ func mayPass(_ code: Int32) -> Bool {
 }
 
 /// Whether a service's `StateDirectory=` or `RuntimeDirectory=` may create the folder.
-private func isMadeByServiceManager(_ folder: String) -> Bool {
+private func mayBeCreatedByServiceManager(_ folder: String) -> Bool {
     let home = getenv("HOME").map { String(cString: $0) + "/.local/state" }
     let state = getenv("XDG_STATE_HOME").map { String(cString: $0) }
     return (["/var/lib", "/run"] + [home, state].compactMap(\.self)).contains { folder.hasPrefix($0 + "/") }

@@ -2,7 +2,7 @@ import Glibc
 
 /// Checks that a start can open enough files. The daemon's libraries (SwiftNIO, libdispatch) crash the process when
 /// they cannot open theirs, so this check comes first.
-enum FileRoom {
+enum FileLimit {
     /// Twice as many files as a start opens.
     static let needed = 64
 

@@ -4,7 +4,7 @@ import Systemd
 
 /// The ways in which callers reach the daemon. They are opened before the database, so that a failure here
 /// does not leave a new database behind.
-struct Entrance {
+struct ControlEndpoint {
     let spool: Spool
     let socket: ControlSocket
 

@@ -5,7 +5,7 @@ import ServiceLifecycle
 /// Lets the kinds remove what ended jobs left elsewhere, such as parts of an upload on a server. It runs at the
 /// start, after jobs were cancelled or failed, and every `interval` while something remains. Otherwise it does
 /// not wake an idle daemon (P10).
-struct TakingBackService: Service {
+struct CleanUpService: Service {
     let store: any JobStore
     let kinds: [any Kind]
     var interval = Duration.seconds(3600)
@@ -14,24 +14,24 @@ struct TakingBackService: Service {
     let logger: Logger
 
     func run() async throws {
-        let bell = Wakeups()
+        let wakeups = Wakeups()
         let observation = store.observe { change in
             guard case .jobs(let changes) = change else { return }
-            if changes.contains(where: { $0.state == .cancelled || $0.state == .failed }) { bell.wake() }
+            if changes.contains(where: { $0.state == .cancelled || $0.state == .failed }) { wakeups.wake() }
         }
         defer { observation.cancel() }
-        bell.wake()
+        wakeups.wake()
         await cancelWhenGracefulShutdown {
             // Wakes the loop once more after the interval. At most one timer runs.
             var timer: Task<Void, Never>?
             defer { timer?.cancel() }
-            for await _ in bell.stream {
+            for await _ in wakeups.stream {
                 timer?.cancel()
                 timer = nil
                 if await isAnythingLeft() {
                     timer = Task {
                         do { try await Task.sleep(for: interval) } catch { return }
-                        bell.wake()
+                        wakeups.wake()
                     }
                 }
                 try? await Task.sleep(for: pause)  // Only cancellation ends it early, and also ends the loop.
@@ -43,7 +43,7 @@ struct TakingBackService: Service {
         var isAnythingLeft = false
         for kind in kinds {
             do throws(StoreError) {
-                let isLeft = try await kind.takeBack { job throws(StoreError) in
+                let isLeft = try await kind.cleanUp { job throws(StoreError) in
                     // If a job of another kind has this number, the leftover comes from another database, and its
                     // job is unknown here.
                     guard let record = try await store.job(job), record.kind == type(of: kind).name else { return nil }

@@ -2,7 +2,7 @@ import ServiceLifecycle
 
 /// A service that may run out of work before the group shuts down. The group would shut down when a service
 /// returns, so this one waits for the shutdown.
-struct LastingService: Service {
+struct UntilShutdownService: Service {
     let base: any Service
 
     func run() async throws {

@@ -1,7 +1,7 @@
 import Glibc
 
 /// Why the control socket cannot be opened.
-public enum SocketProblem: Error, Sendable, Hashable, CustomStringConvertible {
+public enum SocketError: Error, Sendable, Hashable, CustomStringConvertible {
     /// Another process listens on the socket.
     case inUse(path: String)
     /// The path exists and is not a socket.

@@ -23,7 +23,7 @@ import Testing
 
         func run(_ input: Input, context: OperationContext) async throws(Failure) -> Output { Output() }
 
-        func takeBack(
+        func cleanUp(
             asking state: @Sendable (JobID) async throws(StoreError) -> JobState?
         ) async throws(StoreError) -> Bool {
             asked.yield(try await state(JobID(1)))
@@ -55,7 +55,7 @@ import Testing
         var other = Untidy.description
         other.name = "other"
         try await store.register([Untidy.description, other], now: wallClock())
-        let service = TakingBackService(
+        let service = CleanUpService(
             store: store, kinds: [kind], interval: interval, pause: .milliseconds(1), logger: Logger(label: "test"))
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await service.run() }

@@ -1,16 +1,16 @@
 /// All problems of a configuration, each with its place and its correction.
-public struct ConfigurationError: Error, Sendable, Hashable, CustomStringConvertible {
+public struct ConfigurationProblem: Error, Sendable, Hashable, CustomStringConvertible {
     /// One sentence for each problem.
     public var problems: [String]
 
     /// The `errno` of the first problem, if all problems may disappear by themselves, for example when a disk is
     /// mounted later.
-    public var passing: Int32?
+    public var transientCode: Int32?
 
-    /// Creates an error. `passing` is the `errno` of a problem that may disappear.
-    public init(_ problems: [String], passing: Int32? = nil) {
+    /// Creates a value. `transientCode` is the `errno` of a problem that may disappear.
+    public init(_ problems: [String], transientCode: Int32? = nil) {
         self.problems = problems
-        self.passing = passing
+        self.transientCode = transientCode
     }
 
     public var description: String { problems.joined(separator: "\n") }
