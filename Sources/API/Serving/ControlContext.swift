@@ -36,10 +36,11 @@ extension ControlContext {
         _ request: Request, _ stop: StopSignal, orWhen endsItself: @escaping @Sendable () async -> Bool = { false },
         _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
-        let value = try await request.body.consumeWithCancellationOnInboundClose { _ in
-            // The inbound stream reports no close once another request has arrived, so also watch the connection
-            // itself.
+        // The inbound stream reports no close once another request has arrived, so also watch the connection itself.
+        let value = try await request.body.consumeWithInboundCloseHandler { _ in
             try await closed.whileRunning { try await stop.whileRunning(orWhen: endsItself, work) }
+        } onInboundClosed: {
+            closed.open()
         }
         guard let value = value ?? nil else { throw ControlProblem.stopping }
         return value

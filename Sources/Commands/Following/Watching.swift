@@ -42,14 +42,12 @@ struct Watching {
     }
 
     /// Follows the events, and prints gaps on standard error, separate from the data.
-    private func follow(_ onEvent: (WatchEvent) throws -> Void) async throws {
-        try await withoutActuallyEscaping(onEvent) { onEvent in
-            var watch = LastingWatch(session, scope, patience: patience) { notice in
-                if let text = notice.text { try surroundings.note(text) }
-                if case .event(let event) = notice { try onEvent(event) }
-            }
-            try await watch.run()
+    private func follow(_ onEvent: @escaping (WatchEvent) throws -> Void) async throws {
+        var watch = LastingWatch(session, scope, patience: patience) { notice in
+            if let text = notice.text { try surroundings.note(text) }
+            if case .event(let event) = notice { try onEvent(event) }
         }
+        try await watch.run()
     }
 
     /// The state that the task that reads events shares with the task that draws.
