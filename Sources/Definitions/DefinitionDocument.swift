@@ -111,19 +111,10 @@ public struct DefinitionDocument: Sendable {
             try JSONFields(json, at: [], known: ["queues", "definitions", "graphs", "schedules"])
         }
         guard let fields else { return }
-        change.queues = reader.read(section: "queues", of: fields) { (json, name, path) throws(ShapeProblem) in
-            try QueueChange(json: json, name: name, at: path)
-        }
-        change.definitions = reader.read(section: "definitions", of: fields) {
-            (json, name, path) throws(ShapeProblem) in
-            try Definition(json: json, name: name, at: path)
-        }
-        change.graphs = reader.read(section: "graphs", of: fields) { (json, name, path) throws(ShapeProblem) in
-            try GraphDefinition(json: json, name: name, at: path)
-        }
-        change.schedules = reader.read(section: "schedules", of: fields) { (json, name, path) throws(ShapeProblem) in
-            try Schedule(json: json, name: name, at: path)
-        }
+        change.queues = reader.read(section: "queues", of: fields, QueueChange.init)
+        change.definitions = reader.read(section: "definitions", of: fields, Definition.init)
+        change.graphs = reader.read(section: "graphs", of: fields, GraphDefinition.init)
+        change.schedules = reader.read(section: "schedules", of: fields, Schedule.init)
         note("queues", change.queues.map { .queue($0.name) })
         note("definitions", change.definitions.map { .definition($0.name) })
         note("graphs", change.graphs.map { .graph($0.name) })

@@ -50,31 +50,23 @@ extension DefinitionSet {
     /// Compares these definitions with those after `change`. The result has the order of the change: queues,
     /// definitions, graph definitions, schedules, removals.
     public func differences(after change: DefinitionChange) -> [DefinitionDifference] {
-        let queues = Dictionary(self.queues.map { ($0.name, $0) }, uniquingKeysWith: { _, last in last })
-        let definitions = Dictionary(
-            self.definitions.map { ($0.definition.name, $0.definition) }, uniquingKeysWith: { _, last in last })
-        let graphs = Dictionary(
-            self.graphs.map { ($0.definition.name, $0.definition) }, uniquingKeysWith: { _, last in last })
-        var result: [DefinitionDifference] = []
-        for queue in change.queues {
-            result.append(difference(.queue(queue.name), queues[queue.name].map { fields(of: queue, over: $0) }))
+        let definitions = byName(self.definitions.map(\.definition), \.name)
+        let graphs = byName(self.graphs.map(\.definition), \.name)
+        let schedules = byName(self.schedules, \.name)
+        var result = Self.compare(change.queues, with: byName(queues, \.name), \.name, as: { .queue($0) }) {
+            Self.fields(of: $1, over: $0)
         }
-        for new in change.definitions {
-            result.append(
-                difference(
-                    .definition(new.name), definitions[new.name].map { FieldDifferences($0.json, new.json).texts }))
+        result += Self.compare(change.definitions, with: definitions, \.name, as: { .definition($0) }) {
+            FieldDifferences($0.json, $1.json).texts
         }
-        for new in change.graphs {
-            result.append(difference(.graph(new.name), graphs[new.name].map { Self.fields(of: new, over: $0) }))
+        result += Self.compare(change.graphs, with: graphs, \.name, as: { .graph($0) }) {
+            Self.fields(of: $1, over: $0)
         }
-        let schedules = Dictionary(self.schedules.map { ($0.name, $0) }, uniquingKeysWith: { _, last in last })
-        for new in change.schedules {
-            result.append(
-                difference(.schedule(new.name), schedules[new.name].map { FieldDifferences($0.json, new.json).texts }))
+        result += Self.compare(change.schedules, with: schedules, \.name, as: { .schedule($0) }) {
+            FieldDifferences($0.json, $1.json).texts
         }
-        for name in change.removals {
-            let written = change.definitions.contains { $0.name == name } || change.graphs.contains { $0.name == name }
-            if written { continue }
+        let written = Set(change.definitions.map(\.name) + change.graphs.map(\.name))
+        for name in change.removals where !written.contains(name) {
             if definitions[name] != nil { result.append(DefinitionDifference(.removed, .definition(name))) }
             if graphs[name] != nil { result.append(DefinitionDifference(.removed, .graph(name))) }
         }
@@ -85,12 +77,20 @@ extension DefinitionSet {
         return result
     }
 
-    private func difference(_ subject: DefinitionProblem.Subject, _ fields: [String]?) -> DefinitionDifference {
-        guard let fields else { return DefinitionDifference(.added, subject) }
-        return DefinitionDifference(fields.isEmpty ? .unchanged : .changed, subject, fields: fields)
+    /// - Parameter fields: Returns the differences between an old and a new entry.
+    private static func compare<Old, New>(
+        _ new: [New], with old: [String: Old], _ name: KeyPath<New, String>,
+        as subject: (String) -> DefinitionProblem.Subject, fields: (Old, New) -> [String]
+    ) -> [DefinitionDifference] {
+        new.map { new in
+            let subject = subject(new[keyPath: name])
+            guard let old = old[new[keyPath: name]] else { return DefinitionDifference(.added, subject) }
+            let fields = fields(old, new)
+            return DefinitionDifference(fields.isEmpty ? .unchanged : .changed, subject, fields: fields)
+        }
     }
 
-    private func fields(of change: QueueChange, over queue: QueueSettings) -> [String] {
+    private static func fields(of change: QueueChange, over queue: QueueSettings) -> [String] {
         var fields: [String] = []
         if let limit = change.limit, limit != queue.limit { fields.append("limit \(queue.limit) → \(limit)") }
         if let weight = change.weight, weight != queue.weight { fields.append("weight \(queue.weight) → \(weight)") }
@@ -114,7 +114,7 @@ extension DefinitionSet {
     private static func namedFields(
         _ old: [(name: String, value: JSONText)], _ new: [(name: String, value: JSONText)]
     ) -> [String] {
-        let oldValues = Dictionary(old.map { ($0.name, $0.value) }, uniquingKeysWith: { _, last in last })
+        let oldValues = byName(old, \.name).mapValues(\.value)
         let newNames = Set(new.map(\.name))
         return new.flatMap { name, value in
             guard let oldValue = oldValues[name] else { return ["\(name) added"] }
@@ -123,9 +123,14 @@ extension DefinitionSet {
     }
 }
 
+/// The last element of each name.
+private func byName<Element>(_ elements: [Element], _ name: KeyPath<Element, String>) -> [String: Element] {
+    Dictionary(elements.map { ($0[keyPath: name], $0) }, uniquingKeysWith: { _, last in last })
+}
+
 extension GraphDefinition.Node {
-    /// All fields except the name, for comparing field by field.
-    fileprivate var fields: JSONText {
+    /// All fields except the name.
+    var fields: JSONText {
         var object = JSONObject()
         object["definition"] = JSONText(string: definition)
         if !after.isEmpty { object["after"] = JSONText(elements: after.map { JSONText(string: $0.text) }) }

@@ -1,4 +1,3 @@
-import CalendarEvents
 import Jobs
 
 extension DefinitionDocument {
@@ -6,31 +5,28 @@ extension DefinitionDocument {
     /// It includes definitions that cannot be used now. If the stored form of a definition is invalid, only a comment
     /// names it.
     public static func export(_ definitions: DefinitionSet) -> String {
-        var lines: [String] = []
-        if !definitions.queues.isEmpty {
-            lines.append("queues:")
-            for queue in definitions.queues.sorted(by: { $0.name < $1.name }) {
-                lines.append("  \(YAMLText.name(queue.name)): {limit: \(queue.limit), weight: \(queue.weight)}")
-            }
+        let queues = definitions.queues.map { queue in
+            (queue.name, ["  \(YAMLText.name(queue.name)): {limit: \(queue.limit), weight: \(queue.weight)}"])
         }
-        if !definitions.definitions.isEmpty {
-            lines += ["", "definitions:"]
-            for stored in definitions.definitions.sorted(by: { $0.definition.name < $1.definition.name }) {
-                lines += stored.unreadable.map { leftOut(stored.definition.name, $0) } ?? self.lines(stored.definition)
-            }
-        }
-        if !definitions.graphs.isEmpty {
-            lines += ["", "graphs:"]
-            for stored in definitions.graphs.sorted(by: { $0.definition.name < $1.definition.name }) {
-                lines += stored.unreadable.map { leftOut(stored.definition.name, $0) } ?? self.lines(stored.definition)
-            }
-        }
-        if !definitions.schedules.isEmpty {
-            lines += ["", "schedules:"]
-            lines += definitions.schedules.sorted { $0.name < $1.name }.flatMap(self.lines)
-        }
-        if lines.isEmpty { return "{}\n" }
-        return lines.drop { $0.isEmpty }.joined(separator: "\n") + "\n"
+        let document =
+            section("queues", queues)
+            + section("definitions", definitions.definitions.map { entry($0.definition, $0.unreadable) })
+            + section("graphs", definitions.graphs.map { entry($0.definition, $0.unreadable) })
+            + section("schedules", definitions.schedules.map { ($0.name, lines($0)) })
+        if document.isEmpty { return "{}\n" }
+        return document.drop { $0.isEmpty }.joined(separator: "\n") + "\n"
+    }
+
+    private static func entry(_ definition: Definition, _ unreadable: String?) -> (String, [String]) {
+        (definition.name, unreadable.map { leftOut(definition.name, $0) } ?? lines(definition))
+    }
+
+    private static func entry(_ graph: GraphDefinition, _ unreadable: String?) -> (String, [String]) {
+        (graph.name, unreadable.map { leftOut(graph.name, $0) } ?? lines(graph))
+    }
+
+    private static func section(_ title: String, _ entries: [(name: String, lines: [String])]) -> [String] {
+        entries.isEmpty ? [] : ["", "\(title):"] + entries.sorted { $0.name < $1.name }.flatMap(\.lines)
     }
 
     private static func leftOut(_ name: String, _ reason: String) -> [String] {
@@ -38,12 +34,9 @@ extension DefinitionDocument {
     }
 
     private static func lines(_ definition: Definition) -> [String] {
-        var lines = ["  \(YAMLText.name(definition.name)):", "    kind: \(YAMLText.string(definition.kind))"]
-        if let summary = definition.summary { lines.append("    summary: \(YAMLText.string(summary))") }
-        lines.append("    queue: \(YAMLText.string(definition.queue))")
-        if definition.priority != .normal { lines.append("    priority: \(definition.priority.name)") }
-        if let timeout = definition.timeout { lines.append("    timeout: \(timeout.human)") }
-        lines.append("    retry: \(YAMLText.flow(definition.retry.json))")
+        var lines = fields(
+            of: definition.name, definition.json, ["kind", "summary", "queue", "priority", "timeout", "retry"],
+            defaults: ["priority": JSONText(string: Priority.normal.name)])
         let fields = (JSONObject(definition.input) ?? JSONObject()).fields
         if !fields.isEmpty {
             lines.append("    input:")
@@ -53,40 +46,37 @@ extension DefinitionDocument {
     }
 
     private static func lines(_ schedule: Schedule) -> [String] {
-        var lines = ["  \(YAMLText.name(schedule.name)):"]
-        if let summary = schedule.summary { lines.append("    summary: \(YAMLText.string(summary))") }
-        let calendar = schedule.calendar.map { YAMLText.string($0.description) }
-        lines.append("    calendar: \(calendar.count == 1 ? calendar[0] : "[\(calendar.joined(separator: ", "))]")")
-        lines.append("    definition: \(YAMLText.string(schedule.definition))")
-        if let input = schedule.input { lines.append("    input: \(YAMLText.flow(input))") }
-        if let queue = schedule.queue { lines.append("    queue: \(YAMLText.string(queue))") }
-        if let priority = schedule.priority { lines.append("    priority: \(priority.name)") }
-        if schedule.isPersistent { lines.append("    persistent: true") }
-        if schedule.overlap != .skip { lines.append("    overlap: \(schedule.overlap.rawValue)") }
-        return lines
+        fields(
+            of: schedule.name, schedule.json,
+            ["summary", "calendar", "definition", "input", "queue", "priority", "persistent", "overlap"],
+            defaults: [
+                "persistent": JSONText(boolean: false), "overlap": JSONText(string: Schedule.Overlap.skip.rawValue),
+            ])
     }
 
     private static func lines(_ graph: GraphDefinition) -> [String] {
-        var lines = ["  \(YAMLText.name(graph.name)):"]
-        if let summary = graph.summary { lines.append("    summary: \(YAMLText.string(summary))") }
-        if !graph.parameters.isEmpty {
-            let list = graph.parameters.map {
-                "\(YAMLText.name($0.name)): \(YAMLText.string("\($0.node).\($0.field)"))"
-            }
-            lines.append("    parameters: {\(list.joined(separator: ", "))}")
+        var lines = fields(of: graph.name, graph.json, ["summary"])
+        var parameters = JSONObject()
+        for parameter in graph.parameters {
+            parameters[parameter.name] = JSONText(string: "\(parameter.node).\(parameter.field)")
         }
+        if !parameters.isEmpty { lines.append("    parameters: \(YAMLText.flow(parameters.text))") }
         if graph.nodes.isEmpty { return lines + ["    nodes: {}"] }
         lines.append("    nodes:")
-        for node in graph.nodes {
-            var fields = ["definition: \(YAMLText.string(node.definition))"]
-            if !node.after.isEmpty {
-                fields.append("after: [\(node.after.map { YAMLText.string($0.text) }.joined(separator: ", "))]")
+        return lines + graph.nodes.map { "      \(YAMLText.name($0.name)): \(YAMLText.flow($0.fields))" }
+    }
+
+    /// The name of an entry, and one line for each of its fields in the given order. Omits fields that have their default.
+    private static func fields(
+        of name: String, _ json: JSONText, _ order: [String], defaults: [String: JSONText] = [:]
+    ) -> [String] {
+        let object = JSONObject(json) ?? JSONObject()
+        return ["  \(YAMLText.name(name)):"]
+            + order.compactMap { field in
+                guard let value = object[field], value != defaults[field] else { return nil }
+                // A calendar of one expression is written without a list.
+                let only = field == "calendar" && value.elements?.count == 1 ? value.elements?.first : nil
+                return "    \(field): \(YAMLText.flow(only ?? value))"
             }
-            if let queue = node.queue { fields.append("queue: \(YAMLText.string(queue))") }
-            if let priority = node.priority { fields.append("priority: \(priority.name)") }
-            if let input = node.input { fields.append("input: \(YAMLText.flow(input))") }
-            lines.append("      \(YAMLText.name(node.name)): {\(fields.joined(separator: ", "))}")
-        }
-        return lines
     }
 }
