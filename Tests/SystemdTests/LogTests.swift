@@ -45,7 +45,7 @@ import Testing
     @Test func aPrefixedLineCarriesLevelAndMetadata() {
         let lines = Lines()
         var logger = Logger(label: "x") { _ in
-            LineLogHandler(threshold: LogThreshold(.info), style: .levelPrefix, write: lines.append)
+            ServiceLogHandler(threshold: LogThreshold(.info), style: .levelPrefix, write: lines.append)
         }
         logger[metadataKey: "kind"] = "upload"
         logger.error("failed", metadata: ["HALYARD_JOB": "4", "why": "no route", "HALYARD_EVENT": "attempt-failed"])
@@ -56,7 +56,7 @@ import Testing
     @Test func hostileTextStaysOnItsLine() {
         let lines = Lines()
         let logger = Logger(label: "x") { _ in
-            LineLogHandler(threshold: LogThreshold(.info), style: .levelPrefix, write: lines.append)
+            ServiceLogHandler(threshold: LogThreshold(.info), style: .levelPrefix, write: lines.append)
         }
         logger.info("a\n<0>b\u{1b}]0;x\u{7}", metadata: ["url": "\u{202e}\r\u{9b}"])
         #expect(lines.all == ["<6>a\\n<0>b\\x1b]0;x\\x07 url=\\u{202e}\\x0d\\x9b\n"])
@@ -65,7 +65,7 @@ import Testing
     @Test func aLineForPeopleBeginsWithTheTimeInUTC() throws {
         let lines = Lines()
         let logger = Logger(label: "x") { _ in
-            LineLogHandler(threshold: LogThreshold(.info), style: .dated, write: lines.append)
+            ServiceLogHandler(threshold: LogThreshold(.info), style: .dated, write: lines.append)
         }
         logger.notice("hello")
         let line = try #require(lines.all.first)
@@ -76,7 +76,7 @@ import Testing
         let lines = Lines()
         let threshold = LogThreshold(.info)
         let logger = Logger(label: "x") { _ in
-            LineLogHandler(threshold: threshold, style: .levelPrefix, write: lines.append)
+            ServiceLogHandler(threshold: threshold, style: .levelPrefix, write: lines.append)
         }
         logger.debug("one")
         threshold.level = .debug

@@ -54,7 +54,7 @@ private func lifeRate(logger: Logger) async throws -> Double {
 /// Uses one `write` for each line, like a log on standard error.
 private func fileLogger(_ descriptor: Int32) -> Logger {
     Logger(label: "bench") { _ in
-        LineLogHandler(threshold: LogThreshold(.info), style: .levelPrefix) { line in
+        ServiceLogHandler(threshold: LogThreshold(.info), style: .levelPrefix) { line in
             var line = line
             line.withUTF8 { _ = write(descriptor, $0.baseAddress, $0.count) }
         }

@@ -67,13 +67,8 @@ public struct ServiceEnvironment: Sendable, Hashable {
     /// Call ``PassedSocket/takeAll()`` first, since it needs some of these variables. Call both while the
     /// process has only one thread, since no other thread may read the environment while it changes.
     public static func take() -> ServiceEnvironment {
-        let names = [
-            "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "JOURNAL_STREAM", "INVOCATION_ID", "STATE_DIRECTORY",
-            "RUNTIME_DIRECTORY", "CONFIGURATION_DIRECTORY", "CREDENTIALS_DIRECTORY", "MEMORY_PRESSURE_WATCH",
-            "MEMORY_PRESSURE_WRITE",
-        ]
         var variables: [String: String] = [:]
-        for name in names {
+        for name in privateVariables + ["STATE_DIRECTORY", "RUNTIME_DIRECTORY", "CONFIGURATION_DIRECTORY"] {
             variables[name] = getenv(name).map { String(cString: $0) }
         }
         for name in privateVariables { unsetenv(name) }

@@ -1,3 +1,5 @@
+import CSystemd
+import Glibc
 import Logging
 
 /// One entry of the journal, with its fields in the order in which they are sent. Control characters are
@@ -39,6 +41,26 @@ struct JournalEntry {
         }
         let text = String(name)
         return String((text.hasPrefix("HALYARD_") ? text : "HALYARD_" + text).prefix(64))
+    }
+}
+
+extension JournalEntry {
+    /// Sends the entry. Returns whether the journal accepted it.
+    func send() -> Bool {
+        var bytes: [UInt8] = []
+        var ends: [Int] = []
+        for (name, value) in fields {
+            bytes += "\(name)=\(value)".utf8
+            ends.append(bytes.count)
+        }
+        return bytes.withUnsafeMutableBytes { memory in
+            var start = 0
+            let vectors = ends.map { end in
+                defer { start = end }
+                return iovec(iov_base: memory.baseAddress! + start, iov_len: end - start)
+            }
+            return sd_journal_sendv(vectors, Int32(vectors.count)) >= 0
+        }
     }
 }
 

@@ -28,11 +28,9 @@ public enum LogDestination: Sendable, Hashable {
     public func handler(
         label: String, threshold: LogThreshold, identifier: String, messageIDs: [String: String]
     ) -> any LogHandler {
-        switch self {
-        case .journal:
-            JournalLogHandler(label: label, threshold: threshold, identifier: identifier, messageIDs: messageIDs)
-        case .levelPrefix: LineLogHandler(threshold: threshold, style: .levelPrefix)
-        case .dated: LineLogHandler(threshold: threshold, style: .dated)
-        }
+        ServiceLogHandler(
+            threshold: threshold, style: self == .dated ? .dated : .levelPrefix,
+            journal: self == .journal
+                ? .init(label: label, identifier: identifier, messageIDs: messageIDs) : nil)
     }
 }

@@ -9,6 +9,7 @@ public final class MemoryPressure: Sendable {
     private let events: Int16
     /// `read` becomes readable when `write` is closed.
     private let stop: (read: Int32, write: Int32)
+    private let onPressure: @Sendable () -> Void
 
     /// Starts watching.
     ///
@@ -35,12 +36,13 @@ public final class MemoryPressure: Sendable {
         self.descriptor = descriptor
         events = status.st_mode & S_IFMT == S_IFREG ? Int16(POLLPRI) : Int16(POLLIN)
         stop = (ends[0], ends[1])
+        self.onPressure = onPressure
         var thread = pthread_t()
-        let watch = Unmanaged.passRetained(Watch(self, onPressure))
+        let watch = Unmanaged.passRetained(self)
         let code = pthread_create(
             &thread, nil,
             { argument in
-                Unmanaged<Watch>.fromOpaque(argument!).takeRetainedValue().run()
+                Unmanaged<MemoryPressure>.fromOpaque(argument!).takeRetainedValue().run()
                 return nil
             }, watch.toOpaque())
         guard code == 0 else {
@@ -60,37 +62,27 @@ public final class MemoryPressure: Sendable {
         return write(descriptor, bytes, bytes.count) == bytes.count
     }
 
-    private final class Watch: Sendable {
-        let pressure: MemoryPressure
-        let onPressure: @Sendable () -> Void
-
-        init(_ pressure: MemoryPressure, _ onPressure: @escaping @Sendable () -> Void) {
-            self.pressure = pressure
-            self.onPressure = onPressure
+    private func run() {
+        defer {
+            close(descriptor)
+            close(stop.read)
         }
-
-        func run() {
-            defer {
-                close(pressure.descriptor)
-                close(pressure.stop.read)
+        var watched = [
+            pollfd(fd: descriptor, events: events, revents: 0),
+            pollfd(fd: stop.read, events: Int16(POLLIN), revents: 0),
+        ]
+        var bytes = [UInt8](repeating: 0, count: 512)
+        while true {
+            let count = poll(&watched, 2, -1)
+            if count < 0, errno == EINTR { continue }
+            // The control group is being removed, or the watch ended.
+            if count < 0 || watched[1].revents != 0
+                || watched[0].revents & ~events & ~Int16(POLLIN | POLLOUT) != 0
+            {
+                return
             }
-            var watched = [
-                pollfd(fd: pressure.descriptor, events: pressure.events, revents: 0),
-                pollfd(fd: pressure.stop.read, events: Int16(POLLIN), revents: 0),
-            ]
-            var bytes = [UInt8](repeating: 0, count: 512)
-            while true {
-                let count = poll(&watched, 2, -1)
-                if count < 0, errno == EINTR { continue }
-                // The control group is being removed, or the watch ended.
-                if count < 0 || watched[1].revents != 0
-                    || watched[0].revents & ~pressure.events & ~Int16(POLLIN | POLLOUT) != 0
-                {
-                    return
-                }
-                if pressure.events == Int16(POLLIN) { _ = read(pressure.descriptor, &bytes, bytes.count) }
-                onPressure()
-            }
+            if events == Int16(POLLIN) { _ = read(descriptor, &bytes, bytes.count) }
+            onPressure()
         }
     }
 }

@@ -179,7 +179,7 @@ import Testing
         let isRead = DispatchSemaphore(value: 0)
         defer { isRead.signal() }
         let logger = Logger(label: "test") { _ in
-            LineLogHandler(threshold: LogThreshold(.info), style: .dated) { _ in isRead.wait() }
+            ServiceLogHandler(threshold: LogThreshold(.info), style: .dated) { _ in isRead.wait() }
         }
         let hang = HangGuard(notifier: Notifier(bed.notifications.address), logger: logger, onHang: { _ in })
         hang.expectEnd(within: .zero) { "it hangs" }

@@ -1,8 +1,11 @@
 import Glibc
 import Logging
 
-/// Writes each message as one line, by default to standard error.
-public struct LineLogHandler: LogHandler {
+/// Writes each message to the journal, or as one line, by default to standard error.
+///
+/// In the journal, each metadata key is a field, so that `journalctl HALYARD_JOB=42` shows all messages about a job. A
+/// message that the journal does not accept is written as a line.
+public struct ServiceLogHandler: LogHandler {
     /// The form of a line.
     public enum Style: Sendable, Hashable {
         /// For people, with the time: `2026-02-03T04:05:06.789Z info  finished job=4 outcome=succeeded`
@@ -16,19 +19,38 @@ public struct LineLogHandler: LogHandler {
     private var ownLevel: Logger.Level?
     private let threshold: LogThreshold
     private let style: Style
+    private let journal: Journal?
     private let write: @Sendable (String) -> Void
 
-    /// Creates a handler.
+    /// The fields that every entry of the journal has.
+    struct Journal {
+        /// The logger's label, which becomes the field `LOGGER`.
+        let label: String
+        /// The value of `SYSLOG_IDENTIFIER`.
+        let identifier: String
+        /// The `MESSAGE_ID`, of 32 hexadecimal digits, for each value of the metadata key `HALYARD_EVENT`.
+        let messageIDs: [String: String]
+    }
+
+    /// Creates a handler that writes lines.
     ///
     /// - Parameters:
     ///   - threshold: The level to use until a logger sets its own.
     ///   - write: Writes a line that ends with a line feed. Any thread may call it.
     public init(
         threshold: LogThreshold, style: Style,
-        write: @escaping @Sendable (String) -> Void = LineLogHandler.toStandardError
+        write: @escaping @Sendable (String) -> Void = ServiceLogHandler.toStandardError
+    ) {
+        self.init(threshold: threshold, style: style, journal: nil, write: write)
+    }
+
+    init(
+        threshold: LogThreshold, style: Style, journal: Journal?,
+        write: @escaping @Sendable (String) -> Void = ServiceLogHandler.toStandardError
     ) {
         self.threshold = threshold
         self.style = style
+        self.journal = journal
         self.write = write
     }
 
@@ -43,13 +65,21 @@ public struct LineLogHandler: LogHandler {
     }
 
     public func log(event: LogEvent) {
+        let metadata = event.metadata(over: metadata, from: metadataProvider)
+        if let journal {
+            let entry = JournalEntry(
+                level: event.level, message: event.text, metadata: metadata, label: journal.label,
+                identifier: journal.identifier, messageIDs: journal.messageIDs)
+            // The stream on standard error may accept a message that the journal's socket does not.
+            if entry.send() { return }
+        }
         var line =
             switch style {
-            case .dated: "\(LineLogHandler.now()) \(event.level.padded) "
+            case .dated: "\(Self.now()) \(event.level.padded) "
             case .levelPrefix: "<\(event.level.priority)>"
             }
         line += event.text.singleLine
-        for (key, value) in event.metadata(over: metadata, from: metadataProvider).sorted(by: { $0.key < $1.key })
+        for (key, value) in metadata.sorted(by: { $0.key < $1.key })
         where key != "HALYARD_EVENT" && key != "HALYARD_ERROR" {
             // The message already names these values.
             if case .array = value { continue }
@@ -81,13 +111,11 @@ public struct LineLogHandler: LogHandler {
         clock_gettime(CLOCK_REALTIME, &moment)
         var parts = tm()
         gmtime_r(&moment.tv_sec, &parts)
-        func digits(_ number: Int, _ width: Int) -> String {
-            let text = String(number)
-            return String(repeating: "0", count: max(0, width - text.count)) + text
-        }
-        return "\(digits(Int(parts.tm_year) + 1900, 4))-\(digits(Int(parts.tm_mon) + 1, 2))-"
-            + "\(digits(Int(parts.tm_mday), 2))T\(digits(Int(parts.tm_hour), 2)):\(digits(Int(parts.tm_min), 2)):"
-            + "\(digits(Int(parts.tm_sec), 2)).\(digits(moment.tv_nsec / 1_000_000, 3))Z"
+        var text = [CChar](repeating: 0, count: 32)
+        let count = strftime(&text, text.count, "%Y-%m-%dT%H:%M:%S", &parts)
+        let seconds = String(decoding: text[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let milliseconds = String(1000 + moment.tv_nsec / 1_000_000).dropFirst()
+        return "\(seconds).\(milliseconds)Z"
     }
 }
 
