@@ -124,7 +124,7 @@ let package = Package(
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         module("YAML", ["CYAML"]),
         tests("YAML"),
-        module("Definitions", ["CalendarEvents", "Jobs", "YAML"]),
+        module("Definitions", ["Jobs", "YAML"]),
         tests("Definitions", ["CalendarEvents", "Jobs", "Kinds", "OperationTypes"]),
 
         // SQLite.
