@@ -23,18 +23,19 @@ extension Check {
         },
         Check("ofJobsCancelledTogetherNoneIsSkipped") { source in
             let bench = try await Workbench(source)
-            let parent = try await bench.enqueue(bench.job())
-            let child = try await bench.enqueue(bench.job(after: [NewDependency(on: .existing(parent))]))
-            try expectEqual(try await bench.store.cancel([parent, child], now: bench.now), [.cancelled, .cancelled])
-            try expectEqual(try await bench.states([parent, child]), [.cancelled, .cancelled])
+            let dependency = try await bench.enqueue(bench.job())
+            let dependent = try await bench.enqueue(bench.job(after: [NewDependency(on: .existing(dependency))]))
+            try expectEqual(
+                try await bench.store.cancel([dependency, dependent], now: bench.now), [.cancelled, .cancelled])
+            try expectEqual(try await bench.states([dependency, dependent]), [.cancelled, .cancelled])
         },
         Check("aCancelledJobSkipsWhatNeedsItsSuccess") { source in
             let bench = try await Workbench(source)
-            let parent = try await bench.enqueue(bench.job())
-            let needs = try await bench.enqueue(bench.job(after: [NewDependency(on: .existing(parent))]))
+            let dependency = try await bench.enqueue(bench.job())
+            let needs = try await bench.enqueue(bench.job(after: [NewDependency(on: .existing(dependency))]))
             let follows = try await bench.enqueue(
-                bench.job(after: [NewDependency(on: .existing(parent), condition: .finished)]))
-            _ = try await bench.store.cancel([parent], now: bench.now)
+                bench.job(after: [NewDependency(on: .existing(dependency), condition: .finished)]))
+            _ = try await bench.store.cancel([dependency], now: bench.now)
             try expectEqual(try await bench.states([needs, follows]), [.skipped, .ready])
             try expectEqual(try await bench.failure(needs).code, JobFailure.Code.dependencyCancelled)
         },

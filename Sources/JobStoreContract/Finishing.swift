@@ -20,7 +20,7 @@ extension Check {
             try expectEqual(record.tries, 1)
             let attempt = AttemptRecord(
                 lease: claimed.lease, outcome: .succeeded, startedAt: record.startedAt!, endedAt: finishedAt,
-                failure: nil, retryAt: nil)
+                error: nil, retryAt: nil)
             try expectEqual(try await bench.store.attempts(of: job), [attempt])
         },
         Check("aFailureIsKeptWithItsCodeAndDetail") { source in
@@ -28,7 +28,7 @@ extension Check {
             let job = try await bench.enqueue(bench.job())
             try await bench.runOne(.failed(.broken))
             try expectEqual(try await bench.result(job).value, .ended(.failed, .broken))
-            try expectEqual(try await bench.store.attempts(of: job).map(\.failure), [.broken])
+            try expectEqual(try await bench.store.attempts(of: job).map(\.error), [.broken])
             try expectEqual(try await bench.store.attempts(of: job).map(\.outcome), [.failed])
         },
         Check("aTimeoutIsAnOutcomeOfTheAttempt") { source in

@@ -63,9 +63,9 @@ private func randomGraph(_ bench: Workbench, known: [JobID], using random: inout
     let count = Int.random(in: 1...6, using: &random)
     let jobs = (0..<count).map { index in
         var dependencies: [NewDependency] = []
-        for parent in 0..<index where Int.random(in: 0..<3, using: &random) == 0 {
+        for dependency in 0..<index where Int.random(in: 0..<3, using: &random) == 0 {
             let condition = Bool.random(using: &random) ? DependencyCondition.succeeded : .finished
-            dependencies.append(NewDependency(on: .new(parent), condition: condition))
+            dependencies.append(NewDependency(on: .new(dependency), condition: condition))
         }
         if Int.random(in: 0..<5, using: &random) == 0, let job = known.randomElement(using: &random) {
             dependencies.append(NewDependency(on: .existing(job)))
@@ -101,9 +101,9 @@ private func expectConsistent(_ bench: Workbench, _ jobs: [JobID], seed: UInt64)
         let attempts = try await bench.store.attempts(of: job)
         try expectEqual(attempts.map(\.lease.attempt), Array(1..<record.attempt + 1), "job \(job), seed \(seed):")
         for edge in try await bench.dependencies(of: job) where outcome == .succeeded {
-            let parent = try unwrap(try await bench.state(edge.job).outcome)
+            let outcome = try unwrap(try await bench.state(edge.job).outcome)
             try expect(
-                edge.condition.isMet(by: parent), "job \(job) ran though \(edge.job) \(parent), seed \(seed)")
+                edge.condition.isMet(by: outcome), "job \(job) ran though \(edge.job) \(outcome), seed \(seed)")
         }
         counts[record.state] += 1
         if let graph = record.graph { graphs[graph, default: StateCounts()][record.state] += 1 }

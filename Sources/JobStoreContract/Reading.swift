@@ -47,10 +47,10 @@ extension Check {
                     }
                 }
             }
-            let parent = expected[.failed]![0]
+            let dependency = expected[.failed]![0]
             for _ in 0..<2 {
                 expected[.skipped, default: []].append(
-                    try await bench.enqueue(bench.job(after: [NewDependency(on: .existing(parent))])))
+                    try await bench.enqueue(bench.job(after: [NewDependency(on: .existing(dependency))])))
             }
             for _ in 0..<3 { expected[.running, default: []].append(try await bench.enqueue(bench.job())) }
             _ = try await bench.claim()

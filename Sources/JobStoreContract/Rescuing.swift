@@ -26,19 +26,19 @@ extension Check {
         Check("p6AJobThatKeepsTakingTheDaemonDownFails") { source in
             var bench = try await Workbench(source)
             let job = try await bench.enqueue(bench.job())
-            let child = try await bench.enqueue(bench.job(after: [NewDependency(on: .existing(job))]))
+            let dependent = try await bench.enqueue(bench.job(after: [NewDependency(on: .existing(job))]))
             for rescue in 1...3 {
                 _ = try await bench.claimOne()
                 bench = try await bench.restarted()
                 let report = try await bench.store.rescueOrphans(
                     maxRescues: 2, after: .crash, now: bench.now)
                 try expectEqual(report.failed, rescue == 3 ? [job] : [])
-                let message = try unwrap(try await bench.store.attempts(of: job).last?.failure).message
+                let message = try unwrap(try await bench.store.attempts(of: job).last?.error).message
                 try expect(message.contains("SIGSEGV") && message.contains("alone"), message)
             }
             try expectEqual(try await bench.state(job), .failed)
             try expectEqual(try await bench.failure(job).code, JobFailure.Code.crashed)
-            try expectEqual(try await bench.state(child), .skipped)
+            try expectEqual(try await bench.state(dependent), .skipped)
             try expectEqual(try await bench.store.attempts(of: job).count, 3)
         },
         Check("p14ALoneJobOutlivesKillsFromOutside") { source in

@@ -10,7 +10,7 @@ extension Check {
             bench = try await bench.restarted()
             let record = try unwrap(try await bench.store.schedules().first)
             try expectEqual(
-                record, ScheduleRecord(schedule: schedule, revision: 1, updatedAt: bench.now, after: bench.now))
+                record, ScheduleRecord(schedule: schedule, revision: 1, updatedAt: bench.now, afterAt: bench.now))
             try expectEqual(try await bench.store.definitions().schedules, [schedule])
             try expectEqual(try await bench.store.nextScheduleAt(), nil)
         },
@@ -35,7 +35,7 @@ extension Check {
             let record = try await bench.scheduleRecord("nightly")
             try expectEqual(record.revision, 2)
             try expectEqual(record.nextAt, nil)
-            try expectEqual(record.after, bench.now)
+            try expectEqual(record.afterAt, bench.now)
             try expect(changes.all.contains(.schedules), "observers are told")
             try await bench.store.change(DefinitionChange(scheduleRemovals: ["nightly"]), now: bench.now)
             try expectEqual(try await bench.store.schedules(), [])
@@ -102,7 +102,7 @@ extension Check {
             try expectEqual(
                 try await bench.fire("nightly"), .skipped(lastJob: first.jobs[0], lastGraph: nil))
             let record = try await bench.scheduleRecord("nightly")
-            try expectEqual(record.skippedAt, record.after)
+            try expectEqual(record.skippedAt, record.afterAt)
             try expectEqual(record.lastJob, first.jobs[0])
             try await bench.runOne()
             _ = try await bench.fired("nightly")
@@ -171,7 +171,7 @@ extension Check {
             try expectEqual(try await bench.store.nextScheduleAt(), nil)
             let resumed = try unwrap(try await bench.store.setPaused(false, schedule: "nightly", now: bench.now))
             try expectEqual(resumed.pausedAt, nil)
-            try expectEqual(resumed.after, bench.now)
+            try expectEqual(resumed.afterAt, bench.now)
             try expectEqual(try await bench.store.setPaused(true, schedule: "other", now: bench.now), nil)
         },
         Check("runningAScheduleNowLeavesItsTimes") { source in

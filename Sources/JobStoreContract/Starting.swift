@@ -70,12 +70,12 @@ extension Check {
         },
         Check("aDependencyOnARunningJobIsWaitedFor") { source in
             let bench = try await Workbench(source)
-            let parent = try await bench.enqueue(bench.job())
+            let dependency = try await bench.enqueue(bench.job())
             let claimed = try await bench.claimOne()
-            let child = try await bench.enqueue(bench.job(after: [NewDependency(on: .existing(parent))]))
-            try expectEqual(try await bench.state(child), .blocked)
+            let dependent = try await bench.enqueue(bench.job(after: [NewDependency(on: .existing(dependency))]))
+            try expectEqual(try await bench.state(dependent), .blocked)
             try await bench.end(claimed.lease, .succeeded(JSONText("1")))
-            try expectEqual(try await bench.state(child), .ready)
+            try expectEqual(try await bench.state(dependent), .ready)
         },
         Check("aBlockedJobForLaterWaitsForItsTimeToo") { source in
             let bench = try await Workbench(source)

@@ -91,11 +91,11 @@ import Testing
             let curl = Curl(socket: server.socket)
             _ = try await curl("--json", #"{"definition":"chain","input":{"text":"a"}}"#, "/v1/jobs")
             #expect(
-                try await curl("/v1/jobs?state=ready,blocked&order=oldest_first").body.hasPrefix(#"[{"id":1,"graph":1"#)
+                try await curl("/v1/jobs?state=ready,blocked&order=oldest_first").body.hasPrefix(#"[{"job":1,"graph":1"#)
             )
             #expect(try await curl("/v1/jobs/2/why").body.contains(#""type":"dependency","job":1"#))
             #expect(try await curl("/v1/graphs/1").body.contains(#""edges":[{"dependent":2,"dependency":1"#))
-            #expect(try await curl("/v1/graphs?limit=1").body.hasPrefix(#"[{"id":1,"name":"chain""#))
+            #expect(try await curl("/v1/graphs?limit=1").body.hasPrefix(#"[{"graph":1,"name":"chain""#))
             #expect(try await curl("-X", "POST", "/v1/jobs/1/cancel").body.contains(#""result":"cancelled""#))
             #expect(try await curl("-X", "POST", "/v1/jobs/9/cancel").status == 404)
             #expect(try await curl("-X", "POST", "/v1/jobs/1/retry?dependents=true").status == 201)

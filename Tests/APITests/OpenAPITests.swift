@@ -122,7 +122,7 @@ import Testing
             $0.protocolName = "HTTP/1.1"
             ($0.connectMs, $0.firstByteMs, $0.totalMs) = (1, 2, 3)
             $0.status = 200
-            $0.failure = "connection_lost"
+            $0.error = "connection_lost"
         }
         _ = log.begin(method: "GET", origin: "http://h", address: "192.0.2.1:80")
         try await server.finish(

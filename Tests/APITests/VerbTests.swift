@@ -262,7 +262,7 @@ import Testing
             let later = try await server.enqueue(
                 Submission(.definition("echo"), input: json(#"{"text":"a"}"#), start: .after(.seconds(60)))
             ).jobs[0]
-            #expect(try await server.client.why(later).reasons == [.time(until: TestClock.start + .seconds(60))])
+            #expect(try await server.client.why(later).reasons == [.time(dueAt: TestClock.start + .seconds(60))])
 
             var slow = Submission.echo("a")
             slow.queue = "slow"
@@ -281,7 +281,7 @@ import Testing
             try await server.finish(lease, .retry(JobFailure(code: "flaky", message: "Again."), after: .seconds(30)))
             #expect(
                 try await server.client.why(first).reasons == [
-                    .retry(until: retryAt, afterCode: "flaky"), .queuePaused(queue: "slow"),
+                    .retry(dueAt: retryAt, afterCode: "flaky"), .queuePaused(queue: "slow"),
                 ])
             _ = try await server.client.cancel(.jobs([first]))
             guard case .final(.cancelled, let failure?)? = try await server.client.why(first).reasons.first else {

@@ -52,7 +52,7 @@ enum Samples {
         second.number = 2
         second.isReused = true
         second.proxy = "http://proxy:3128"
-        second.failure = "connection_lost\u{1B}[2J"
+        second.error = "connection_lost\u{1B}[2J"
         second.totalMs = 1200
         var last = ConnectionRecord(
             method: "PUT", origin: "http://10.0.0.1:8080", address: "10.0.0.1:8080", startedAt: ago(60))
@@ -67,10 +67,10 @@ enum Samples {
         let attempts = [
             AttemptRecord(
                 lease: Lease(job: record.id, attempt: 1), outcome: .timedOut, startedAt: ago(150), endedAt: ago(120),
-                failure: JobFailure(code: "timed_out", message: "The attempt took longer than 30s."), retryAt: ago(90)),
+                error: JobFailure(code: "timed_out", message: "The attempt took longer than 30s."), retryAt: ago(90)),
             AttemptRecord(
                 lease: Lease(job: record.id, attempt: 2), outcome: .failed, startedAt: ago(90), endedAt: ago(60),
-                failure: failure, retryAt: nil, connections: connections),
+                error: failure, retryAt: nil, connections: connections),
         ]
         return JobDetail(
             job: record,

@@ -169,7 +169,7 @@ import Testing
             let last = try #require(ids.last)
             let state = try await harness.running { try await harness.wait($0, for: last) }
             #expect(state == .failed)
-            #expect(try await store.attempts(of: last).map(\.failure?.code) == [JobFailure.Code.inputTooLarge])
+            #expect(try await store.attempts(of: last).map(\.error?.code) == [JobFailure.Code.inputTooLarge])
         }
     }
 

@@ -45,7 +45,7 @@ import Testing
             run: { input, job throws(TestFailure) in
                 let entry = await Self.request(to: input.string)
                 if input.string == "3" { await gate.waitStubbornly(job) } else { _ = await gate.wait(job) }
-                entry?.update { $0.failure = "cancelled" }
+                entry?.update { $0.error = "cancelled" }
                 throw TestFailure(code: "stopped")
             }
         ) { harness in
@@ -58,12 +58,12 @@ import Testing
                 harness.uptime.advance(by: .seconds(30))
                 _ = try await harness.store.cancel([cancelled, givenUp], now: harness.wall.now)
                 try await harness.wait(runner, for: [timedOut, cancelled])
-                #expect(try await connections(harness, timedOut).map(\.failure) == ["cancelled"])
-                #expect(try await connections(harness, cancelled).map(\.failure) == ["cancelled"])
+                #expect(try await connections(harness, timedOut).map(\.error) == ["cancelled"])
+                #expect(try await connections(harness, cancelled).map(\.error) == ["cancelled"])
                 harness.uptime.advance(by: .seconds(5))
                 try await harness.wait(runner, for: givenUp)
                 // Still under way when its end was recorded.
-                #expect(try await connections(harness, givenUp).map(\.failure) == [nil])
+                #expect(try await connections(harness, givenUp).map(\.error) == [nil])
                 runner.interrupt()
                 await runner.drain(limit: .seconds(60))
                 #expect(try await connections(harness, interrupted).map(\.origin) == ["4"])

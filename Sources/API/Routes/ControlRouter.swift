@@ -30,7 +30,7 @@ func makeControlRouter(
 extension RouteRequest {
     init(_ request: Request, _ context: ControlContext) {
         self.init(
-            parameter: percentDecoded(context.parameters.get("id") ?? context.parameters.get("name") ?? ""),
+            parameter: percentDecoded(context.parameters.first.map { String($0.value) } ?? ""),
             items: request.uri.queryParameters.map { (String($0.key), String($0.value)) },
             key: request.headers[.idempotencyKey], body: context.body.collect)
     }

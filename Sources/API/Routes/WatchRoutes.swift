@@ -14,10 +14,10 @@ struct WatchRoutes: Sendable {
 
     func add(to routes: RouterGroup<ControlContext>) {
         routes.get("events") { request, context in try await watch(.all, request, context) }
-        routes.get("jobs/{id}/events") { request, context in
+        routes.get("jobs/{job}/events") { request, context in
             try await watch(.job(RouteRequest(request, context).job()), request, context)
         }
-        routes.get("graphs/{id}/events") { request, context in
+        routes.get("graphs/{graph}/events") { request, context in
             try await watch(.graph(RouteRequest(request, context).graph()), request, context)
         }
     }

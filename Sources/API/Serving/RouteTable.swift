@@ -11,7 +11,7 @@ struct RouteTable: Sendable {
         routes = router.routes.map { (Self.segments($0.path.description), $0.method) }
     }
 
-    /// Descriptions of all routes, such as `GET /v1/jobs/{id}`.
+    /// Descriptions of all routes, such as `GET /v1/jobs/{job}`.
     var descriptions: [String] { routes.map { "\($0.method) /\($0.segments.joined(separator: "/"))" } }
 
     private static func segments(_ path: String) -> [Substring] {
@@ -24,7 +24,7 @@ struct RouteTable: Sendable {
             route.segments.count == segments.count
                 && zip(route.segments, segments).allSatisfy { $0.first == "{" || $0 == $1 }
         }
-        // Like the router, prefer an exact match: `jobs/cancel` is not `jobs/{id}`.
+        // Like the router, prefer an exact match: `jobs/cancel` is not `jobs/{job}`.
         let exact = matching.filter { $0.segments == segments }
         return (exact.isEmpty ? matching : exact).map(\.method)
     }

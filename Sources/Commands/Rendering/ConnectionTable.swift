@@ -29,7 +29,7 @@ enum ConnectionTable {
 
     /// A failure after the response began is more informative than the status.
     private static func ending(_ connection: ConnectionRecord) -> StyledText {
-        if let failure = connection.failure { return StyledText(failure, .red) }
+        if let error = connection.error { return StyledText(error, .red) }
         return connection.status.map { "\($0)" } ?? "no answer"
     }
 

@@ -76,7 +76,7 @@ struct JobPage {
         table.hasHeader = false
         table.indent = 2
         table.rows = detail.attempts.map { attempt in
-            var what = attempt.failure?.text ?? StyledText()
+            var what = attempt.error?.text ?? StyledText()
             // For an earlier attempt that time has passed, and a final job has no next try.
             if let retryAt = attempt.retryAt, detail.job.state == .scheduled,
                 attempt.lease.attempt == detail.job.attempt

@@ -43,7 +43,7 @@ extension ScheduleRecord: WireRecord {
         }
         try self.init(
             schedule: schedule, revision: fields("revision", \.revision), updatedAt: fields("updated_at", \.updatedAt),
-            after: fields("after", \.after), nextAt: fields("next_at", \.nextAt),
+            afterAt: fields("after_at", \.afterAt), nextAt: fields("next_at", \.nextAt),
             pausedAt: fields("paused_at", \.pausedAt), lastAt: fields("last_at", \.lastAt),
             lastJob: fields("last_job", \.lastJob), lastGraph: fields("last_graph", \.lastGraph),
             skippedAt: fields("skipped_at", \.skippedAt), problem: fields("problem", \.problem))

@@ -4,7 +4,7 @@ import OperationTypes
 extension JobRecord: WireRecord {
     init(_ fields: inout some RecordFields<Self>) throws(ShapeProblem) {
         try self.init(
-            id: fields("id", \.id), graph: fields("graph", \.graph), node: fields("node", \.node),
+            id: fields("job", \.id), graph: fields("graph", \.graph), node: fields("node", \.node),
             definition: fields("definition", \.definition),
             definitionRevision: fields("definition_revision", \.definitionRevision), kind: fields("kind", \.kind),
             queue: fields("queue", \.queue), priority: fields("priority", \.priority), state: fields("state", \.state),
@@ -25,7 +25,7 @@ extension JobFailure: WireRecord {
     }
 }
 
-/// Encoded with `output` if the job succeeded, otherwise with `failure`.
+/// Encoded with `value` if the job succeeded, otherwise with `error`.
 extension JobResult: WireRecord {
     init(_ fields: inout some RecordFields<Self>) throws(ShapeProblem) {
         let job = try fields("job", \.job)
@@ -34,16 +34,16 @@ extension JobResult: WireRecord {
         let finishedAt = try fields("finished_at", \.finishedAt)
         let value: Value =
             if outcome == .succeeded {
-                // The output itself may be null.
-                .succeeded(try fields("output", \.output) ?? .null)
+                // The value itself may be null.
+                .succeeded(try fields("value", \.succeededValue) ?? .null)
             } else {
-                .ended(outcome, try fields.required("failure", \.failure))
+                .ended(outcome, try fields.required("error", \.error))
             }
         self.init(job: job, attempt: attempt, value: value, finishedAt: finishedAt)
     }
 
-    private var output: JSONText? { if case .succeeded(let output) = value { output } else { nil } }
-    private var failure: JobFailure? { if case .ended(_, let failure) = value { failure } else { nil } }
+    private var succeededValue: JSONText? { if case .succeeded(let value) = value { value } else { nil } }
+    private var error: JobFailure? { if case .ended(_, let error) = value { error } else { nil } }
 }
 
 extension AttemptRecord: WireRecord {
@@ -51,7 +51,7 @@ extension AttemptRecord: WireRecord {
         try self.init(
             lease: Lease(job: fields("job", \.lease.job), attempt: fields("attempt", \.lease.attempt)),
             outcome: fields("outcome", \.outcome), startedAt: fields("started_at", \.startedAt),
-            endedAt: fields("ended_at", \.endedAt), failure: fields("failure", \.failure),
+            endedAt: fields("ended_at", \.endedAt), error: fields("error", \.error),
             retryAt: fields("retry_at", \.retryAt), connections: fields("connections", \.connections))
     }
 }
@@ -67,7 +67,7 @@ extension DependencyRecord: WireRecord {
 extension GraphRecord: WireRecord {
     init(_ fields: inout some RecordFields<Self>) throws(ShapeProblem) {
         try self.init(
-            id: fields("id", \.id), name: fields("name", \.name), enqueuedAt: fields("enqueued_at", \.enqueuedAt),
+            id: fields("graph", \.id), name: fields("name", \.name), enqueuedAt: fields("enqueued_at", \.enqueuedAt),
             finishedAt: fields("finished_at", \.finishedAt), counts: fields("counts", \.counts))
     }
 }

@@ -60,8 +60,8 @@ extension Route {
                 let before = try query.number("before").map { GraphID($0) }
                 return .listing(.array(of: try await control.graphPages(limit: Int(limit), before: before)))
             },
-            Route(.get, "graphs/{id}") { .listing(.graph(try await control.pages(of: $0.graph()))) },
-            Route(.post, "graphs/{id}/cancel") { .value(try await control.cancel(.graph($0.graph())).json) },
+            Route(.get, "graphs/{graph}") { .listing(.graph(try await control.pages(of: $0.graph()))) },
+            Route(.post, "graphs/{graph}/cancel") { .value(try await control.cancel(.graph($0.graph())).json) },
         ]
     }
 }

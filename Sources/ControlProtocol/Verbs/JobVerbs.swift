@@ -232,23 +232,23 @@ extension Route {
                 }
                 return .listing(.array(of: try await control.pages(filter)))
             },
-            Route(.get, "jobs/{id}") { request in
+            Route(.get, "jobs/{job}") { request in
                 let id = try request.job()
                 return .large { try await control.job(id).json }
             },
-            Route(.get, "jobs/{id}/result") { request in
+            Route(.get, "jobs/{job}/result") { request in
                 let id = try request.job()
                 guard let wait = try request.query("wait").duration("wait", atMost: maxWait) else {
                     return try await control.result(id).map { .value($0.json) } ?? .done
                 }
                 return .slow { try await control.result(id, waiting: wait)?.json }
             },
-            Route(.get, "jobs/{id}/why") { .value(try await control.why($0.job()).json) },
+            Route(.get, "jobs/{job}/why") { .value(try await control.why($0.job()).json) },
             Route(.post, "jobs/cancel") { request in
                 let wanted: CancelRequest = try await request.value()
                 return .value(try await control.cancel(.jobs(wanted.jobs)).json)
             },
-            Route(.post, "jobs/{id}/cancel") { request in
+            Route(.post, "jobs/{job}/cancel") { request in
                 let id = try request.job()
                 let answer = try await control.cancel(.jobs([id])).first
                 guard let answer, answer.result != .unknown else {
@@ -256,7 +256,7 @@ extension Route {
                 }
                 return .value(answer.json)
             },
-            Route(.post, "jobs/{id}/retry") { request in
+            Route(.post, "jobs/{job}/retry") { request in
                 let query = try request.query("dependents", "key")
                 if let key = query["key"], let inHeader = request.key, key != inHeader {
                     throw ControlProblem(.invalidRequest, "\"key\" and Idempotency-Key differ. Send only one of them.")

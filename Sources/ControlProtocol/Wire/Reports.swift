@@ -66,9 +66,9 @@ public struct WaitExplanation: Sendable, Hashable {
         /// The number of further dependencies that are not listed.
         case moreDependencies(Int)
         /// The job is scheduled for this time.
-        case time(until: Timestamp)
+        case time(dueAt: Timestamp)
         /// The last attempt failed; the next one is due at this time.
-        case retry(until: Timestamp, afterCode: String)
+        case retry(dueAt: Timestamp, afterCode: String)
         /// The job's queue is paused.
         case queuePaused(queue: String)
         /// The job's queue already runs as many jobs as its limit allows.
@@ -79,14 +79,14 @@ public struct WaitExplanation: Sendable, Hashable {
         case turn(queue: String, ready: Int64)
         /// The listed jobs are on trial until this time: they run apart from all others, since they were running
         /// during several crashes. All other ready jobs wait, including this job if it is not listed.
-        case trial(of: [JobID], until: Timestamp)
+        case trial(of: [JobID], endsAt: Timestamp)
         /// No daemon is running that could start the job.
         case noDaemon
         /// The job is not waiting: this attempt runs.
-        case running(attempt: Int, since: Timestamp)
-        /// The job is final. The failure explains every outcome except success.
+        case running(attempt: Int, startedAt: Timestamp)
+        /// The job is final. The error explains every outcome except success.
         case final(Outcome, JobFailure?)
-        /// The job was skipped because this dependency did not meet its condition. The failure of the
+        /// The job was skipped because this dependency did not meet its condition. The error of the
         /// dependency says why.
         case unmet(Neighbour, JobFailure?)
     }

@@ -1,7 +1,7 @@
 /// One request that an attempt sent: its destination, its connection and its duration.
 ///
 /// Unknown fields are nil. Durations are measured from `startedAt` on the monotonic clock, in whole milliseconds. A
-/// record with neither a status nor a failure was still waiting for its response when the attempt ended.
+/// record with neither a status nor an error was still waiting for its response when the attempt ended.
 public struct ConnectionRecord: Hashable, Sendable {
     /// The number of the request within the attempt, from 1, in the order in which requests began. Numbers are missing
     /// where entries were dropped.
@@ -27,7 +27,7 @@ public struct ConnectionRecord: Hashable, Sendable {
     public var connectMs: Int64?
     /// The time until the head of the response arrived. Informational responses (1xx) do not count.
     public var firstByteMs: Int64?
-    /// The time until the last byte of the response arrived, or until the failure.
+    /// The time until the last byte of the response arrived, or until the error.
     public var totalMs: Int64?
     /// The size of the request's body, as passed to the connection.
     public var sentBytes: Int64 = 0
@@ -36,7 +36,7 @@ public struct ConnectionRecord: Hashable, Sendable {
     /// The HTTP status of the response.
     public var status: Int?
     /// A failure code of the kind: why there is no response, or only a part of it.
-    public var failure: String?
+    public var error: String?
 
     /// Creates the record of a request that has just begun.
     public init(
@@ -73,7 +73,7 @@ extension ConnectionRecord {
         sentBytes = object["sent_bytes"]?.integer ?? 0
         receivedBytes = object["received_bytes"]?.integer ?? 0
         status = object["status"]?.integer.map(Int.init(clamping:))
-        failure = object["failure"]?.decodedString
+        error = object["error"]?.decodedString
     }
 
     /// Parses ``AttemptRecord/connections``. Invalid records are skipped; nil gives an empty list.
@@ -103,7 +103,7 @@ extension ConnectionRecord {
             $0.field("sent_bytes", sentBytes)
             $0.field("received_bytes", receivedBytes)
             $0.field("status", status.map(Int64.init))
-            $0.field("failure", failure)
+            $0.field("error", error)
         }
     }
 }

@@ -124,7 +124,7 @@ public struct AttemptRecord: Hashable, Sendable {
     /// When the end of the attempt was recorded.
     public var endedAt: Timestamp
     /// Why the attempt did not succeed; nil if it did.
-    public var failure: JobFailure?
+    public var error: JobFailure?
     /// When the next try was due, if one was granted.
     public var retryAt: Timestamp?
     /// The connections of the attempt, a JSON array of ``ConnectionRecord``. Nil if the attempt made none or crashed.
@@ -136,14 +136,14 @@ public struct AttemptRecord: Hashable, Sendable {
 
     /// Creates a record from its stored values.
     public init(
-        lease: Lease, outcome: AttemptOutcome, startedAt: Timestamp, endedAt: Timestamp, failure: JobFailure?,
+        lease: Lease, outcome: AttemptOutcome, startedAt: Timestamp, endedAt: Timestamp, error: JobFailure?,
         retryAt: Timestamp?, connections: JSONText? = nil
     ) {
         self.lease = lease
         self.outcome = outcome
         self.startedAt = startedAt
         self.endedAt = endedAt
-        self.failure = failure
+        self.error = error
         self.retryAt = retryAt
         self.connections = connections
     }

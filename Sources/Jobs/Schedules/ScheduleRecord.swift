@@ -9,7 +9,7 @@ public struct ScheduleRecord: Hashable, Sendable {
     /// When the schedule was last written. Pausing does not change it.
     public var updatedAt: Timestamp
     /// The moment from which times count: the next time is the first one after it.
-    public var after: Timestamp
+    public var afterAt: Timestamp
     /// The next time; nil while the schedule is paused, has not been planned yet, or has no further time.
     public var nextAt: Timestamp?
     /// When the schedule was paused; nil while it is not.
@@ -32,14 +32,14 @@ public struct ScheduleRecord: Hashable, Sendable {
 
     /// Creates a record from its stored values.
     public init(
-        schedule: Schedule, revision: Int, updatedAt: Timestamp, after: Timestamp, nextAt: Timestamp? = nil,
+        schedule: Schedule, revision: Int, updatedAt: Timestamp, afterAt: Timestamp, nextAt: Timestamp? = nil,
         pausedAt: Timestamp? = nil, lastAt: Timestamp? = nil, lastJob: JobID? = nil, lastGraph: GraphID? = nil,
         skippedAt: Timestamp? = nil, problem: String? = nil, unreadable: String? = nil, sinceLast: Duration = .zero
     ) {
         self.schedule = schedule
         self.revision = revision
         self.updatedAt = updatedAt
-        self.after = after
+        self.afterAt = afterAt
         self.nextAt = nextAt
         self.pausedAt = pausedAt
         self.lastAt = lastAt
@@ -62,7 +62,7 @@ public struct ScheduleTiming: Hashable, Sendable {
     public var updatedAt: Timestamp
     /// ``ScheduleRecord/nextAt`` as it was read.
     public var expected: Timestamp?
-    /// The new ``ScheduleRecord/after``.
+    /// The new ``ScheduleRecord/afterAt``.
     public var after: Timestamp
     /// The new ``ScheduleRecord/nextAt``, which is later than `after`.
     public var nextAt: Timestamp?

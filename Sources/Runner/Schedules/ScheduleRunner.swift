@@ -185,15 +185,15 @@ public final class ScheduleRunner: Sendable {
             case .unreadable: continue
             case .noZone(let problem):
                 if record.problem != problem {
-                    var timing = ScheduleTiming(record, after: record.after, nextAt: record.nextAt)
+                    var timing = ScheduleTiming(record, after: record.afterAt, nextAt: record.nextAt)
                     timing.problem = .write(problem)
                     timings.append(timing)
                 }
                 continue
             }
-            let plan = rule.plan(after: record.after, now: clock.now, sinceLast: record.sinceLast, occasion)
+            let plan = rule.plan(after: record.afterAt, now: clock.now, sinceLast: record.sinceLast, occasion)
             let isMended = record.problem?.hasPrefix(Self.noTimes) ?? false
-            if plan.nextAt != record.nextAt || plan.after != record.after || isMended {
+            if plan.nextAt != record.nextAt || plan.after != record.afterAt || isMended {
                 var timing = ScheduleTiming(record, after: plan.after, nextAt: plan.nextAt)
                 if isMended { timing.problem = .write(nil) }
                 timings.append(timing)
@@ -244,7 +244,7 @@ public final class ScheduleRunner: Sendable {
 
     private func fire(_ record: ScheduleRecord) async throws(StoreError) {
         // A schedule without times must not stay due.
-        var idle = ScheduleTiming(record, after: record.after, nextAt: nil)
+        var idle = ScheduleTiming(record, after: record.afterAt, nextAt: nil)
         let rule: ScheduleRule
         switch read(record) {
         case .times(let known): rule = known

@@ -48,7 +48,7 @@ extension Reader {
                     outcome: AttemptOutcome(rawValue: Int(records.attempts.integer(1))) ?? .failed,
                     startedAt: Timestamp(milliseconds: records.attempts.integer(2)),
                     endedAt: Timestamp(milliseconds: records.attempts.integer(3)),
-                    failure: records.attempts.failure(from: 4), retryAt: records.attempts.timestamp(7),
+                    error: records.attempts.failure(from: 4), retryAt: records.attempts.timestamp(7),
                     connections: records.attempts.json(8)))
         }
         return attempts

@@ -67,7 +67,7 @@ extension Statement {
         }
         return ScheduleRecord(
             schedule: schedule, revision: Int(integer(1)), updatedAt: Timestamp(milliseconds: integer(3)),
-            after: Timestamp(milliseconds: integer(4)), nextAt: timestamp(5), pausedAt: timestamp(6),
+            afterAt: Timestamp(milliseconds: integer(4)), nextAt: timestamp(5), pausedAt: timestamp(6),
             lastAt: timestamp(7), lastJob: optionalInteger(8).map(JobID.init(_:)),
             lastGraph: optionalInteger(9).map(GraphID.init(_:)), skippedAt: timestamp(10),
             problem: optionalString(11), unreadable: unreadable,

@@ -46,8 +46,8 @@ struct SpoolUses {
         }
     }
 
-    /// Adds new jobs before it ends others, so that a child keeps the file of a parent that ended in the same
-    /// commit.
+    /// Adds new jobs before it ends others, so that a child keeps the file of the job that enqueued it and ended in
+    /// the same commit.
     ///
     /// - Returns: The files to remove.
     mutating func follow(

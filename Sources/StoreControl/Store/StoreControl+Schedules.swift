@@ -44,7 +44,7 @@ extension StoreControl {
     private func unplannedNext(_ record: ScheduleRecord, _ local: Zone) -> Timestamp? {
         guard record.pausedAt == nil else { return nil }
         let times = try? record.schedule.times(local: local)  // The daemon reports a missing time zone.
-        return times?.next(after: max(record.after, now()))
+        return times?.next(after: max(record.afterAt, now()))
     }
 
     public func setPaused(

@@ -14,7 +14,7 @@ extension StoreControl {
     private func reasons(_ job: JobRecord) async throws(StoreError) -> [WaitExplanation.Reason] {
         if let outcome = job.state.outcome { return try await ends(of: job, outcome) }
         if job.state == .running {
-            return [.running(attempt: job.attempt, since: job.startedAt ?? job.enqueuedAt)]
+            return [.running(attempt: job.attempt, startedAt: job.startedAt ?? job.enqueuedAt)]
                 + (try await trial(of: job)) + (daemon == nil ? [.noDaemon] : [])
         }
         var reasons: [WaitExplanation.Reason] = []
@@ -25,10 +25,10 @@ extension StoreControl {
         }
         if job.state == .scheduled || job.state == .blocked, let dueAt = job.dueAt, dueAt > now() {
             let last = try await store.attempts(of: job.id).last
-            if let last, let failure = last.failure, last.retryAt != nil {
-                reasons.append(.retry(until: dueAt, afterCode: failure.code))
+            if let last, let error = last.error, last.retryAt != nil {
+                reasons.append(.retry(dueAt: dueAt, afterCode: error.code))
             } else {
-                reasons.append(.time(until: dueAt))
+                reasons.append(.time(dueAt: dueAt))
             }
         }
         if let queue = try await store.queues().first(where: { $0.settings.name == job.queue }) {
@@ -44,7 +44,7 @@ extension StoreControl {
         guard let trials = try await store.trials(now: now()), let endsAt = trials.endsAt,
             job.state == .ready || trials.running.contains(job.id)
         else { return [] }
-        return [.trial(of: trials.running, until: endsAt)]
+        return [.trial(of: trials.running, endsAt: endsAt)]
     }
 
     /// Returns how a job ended and, for a skipped job, the dependencies because of which it was skipped.

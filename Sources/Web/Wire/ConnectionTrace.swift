@@ -72,7 +72,7 @@ struct ConnectionTrace: Sendable {
     func failed(_ failure: KindFailure) {
         let elapsed = elapsedMs
         entry.update {
-            $0.failure = failure.code
+            $0.error = failure.code
             $0.totalMs = elapsed
         }
     }

@@ -25,14 +25,14 @@ import Testing
 
     @Test func everyReasonToWaitIsASentence() throws {
         let reasons: [WaitExplanation.Reason] = [
-            .dependency(Samples.detail.dependencies[1]), .time(until: now + .seconds(3600)),
-            .retry(until: now + .seconds(30), afterCode: "http_status"), .queuePaused(queue: "slow"),
+            .dependency(Samples.detail.dependencies[1]), .time(dueAt: now + .seconds(3600)),
+            .retry(dueAt: now + .seconds(30), afterCode: "http_status"), .queuePaused(queue: "slow"),
             .queueLimit(queue: "slow", running: 1, limit: 1), .slots(running: 256, limit: 256),
             .turn(queue: "default", ready: 1200),
-            .trial(of: [JobID(4)], until: now + .seconds(30)),
-            .trial(of: [JobID(4), JobID(5)], until: now + .seconds(30)),
-            .trial(of: [JobID(41)], until: now + .seconds(30)), .noDaemon,
-            .running(attempt: 2, since: Samples.ago(5)), .final(.cancelled, nil),
+            .trial(of: [JobID(4)], endsAt: now + .seconds(30)),
+            .trial(of: [JobID(4), JobID(5)], endsAt: now + .seconds(30)),
+            .trial(of: [JobID(41)], endsAt: now + .seconds(30)), .noDaemon,
+            .running(attempt: 2, startedAt: Samples.ago(5)), .final(.cancelled, nil),
         ]
         let explanation = WaitExplanation(job: JobID(41), state: .blocked, reasons: reasons)
         try Golden.expect(

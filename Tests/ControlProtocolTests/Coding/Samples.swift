@@ -26,7 +26,7 @@ enum Samples {
     static let ended = JobResult(job: JobID(7), attempt: 0, value: .ended(.skipped, failure), finishedAt: moment)
     static let attempt = AttemptRecord(
         lease: Lease(job: JobID(7), attempt: 1), outcome: .timedOut, startedAt: moment, endedAt: moment,
-        failure: failure, retryAt: moment, connections: JSONText(elements: [payload]))
+        error: failure, retryAt: moment, connections: JSONText(elements: [payload]))
     static let neighbour = JobDetail.Neighbour(
         job: JobID(6), definition: "d", node: "n", state: .running, condition: .finished)
     static let detail = JobDetail(
@@ -81,7 +81,7 @@ enum Samples {
             name: "nightly", summary: "s", calendar: (try? CalendarExpression("daily")).map { [$0] } ?? [],
             definition: "save-link", input: payload.compact,
             queue: "net", priority: .low, isPersistent: true, overlap: .allow),
-        revision: 3, updatedAt: moment, after: moment, nextAt: moment + .seconds(1), pausedAt: moment, lastAt: moment,
+        revision: 3, updatedAt: moment, afterAt: moment, nextAt: moment + .seconds(1), pausedAt: moment, lastAt: moment,
         lastJob: JobID(7), lastGraph: GraphID(2), skippedAt: moment, problem: "p")
     static let submission = Submission(
         .definition("save-link"), input: payload, queue: "net", priority: .high,
@@ -100,11 +100,11 @@ enum Samples {
         counts: counts, queues: [queue], nextDueAt: moment,
         spool: SpoolReport(files: 3, bytes: 9, maxBytes: 100, keptFiles: 2, keptBytes: 8), problems: ["one", "two"])
     static let reasons: [WaitExplanation.Reason] = [
-        .dependency(neighbour), .moreDependencies(3), .time(until: moment),
-        .retry(until: moment, afterCode: "http_status"),
+        .dependency(neighbour), .moreDependencies(3), .time(dueAt: moment),
+        .retry(dueAt: moment, afterCode: "http_status"),
         .queuePaused(queue: "net"), .queueLimit(queue: "net", running: 4, limit: 4), .slots(running: 8, limit: 8),
         .turn(queue: "net", ready: 9),
-        .trial(of: [JobID(3), JobID(4)], until: moment), .noDaemon, .running(attempt: 2, since: moment),
+        .trial(of: [JobID(3), JobID(4)], endsAt: moment), .noDaemon, .running(attempt: 2, startedAt: moment),
         .final(.skipped, JobFailure(code: "dependency_failed", message: "It failed.")),
         .final(.succeeded, nil), .unmet(neighbour, nil),
     ]

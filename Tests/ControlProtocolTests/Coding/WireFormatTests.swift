@@ -10,7 +10,7 @@ import Testing
     @Test func jobIsWrittenAsPromised() {
         #expect(
             Samples.leanJob.json.string == """
-                {"id":8,"definition":"d","definition_revision":1,"kind":"k","queue":"default","priority":"low",\
+                {"job":8,"definition":"d","definition_revision":1,"kind":"k","queue":"default","priority":"low",\
                 "state":"ready","attempt":0,"tries":0,"max_tries":1,"rescues":0,"pending_dependencies":0,\
                 "enqueued_at":"2024-02-29T00:00:00.001Z"}
                 """)

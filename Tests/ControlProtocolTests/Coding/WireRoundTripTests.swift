@@ -35,10 +35,10 @@ import Testing
         try expectRoundTrip(
             Samples.schedule,
             ScheduleRecord(
-                schedule: Samples.schedule.schedule, revision: 1, updatedAt: Samples.moment, after: Samples.moment),
+                schedule: Samples.schedule.schedule, revision: 1, updatedAt: Samples.moment, afterAt: Samples.moment),
             ScheduleRecord(
                 schedule: Schedule(name: "unreadable", calendar: [], definition: ""), revision: 1,
-                updatedAt: Samples.moment, after: Samples.moment, problem: "What is stored cannot be read."))
+                updatedAt: Samples.moment, afterAt: Samples.moment, problem: "What is stored cannot be read."))
         try expectRoundTrip(DependencyRecord(dependent: JobID(2), dependency: JobID(1), condition: .finished))
     }
 

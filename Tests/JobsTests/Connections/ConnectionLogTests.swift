@@ -57,11 +57,11 @@ import Testing
             $0.sentBytes = 4
             $0.receivedBytes = 5
             $0.status = 206
-            $0.failure = "connection_lost"
+            $0.error = "connection_lost"
         }
         let full = try #require(log.json)
         #expect(throws: Never.self) { try JSONText(checking: full.bytes) }
         #expect(ConnectionRecord.list(in: full) == log.records)
-        #expect(log.records.first?.failure == "connection_lost")
+        #expect(log.records.first?.error == "connection_lost")
     }
 }

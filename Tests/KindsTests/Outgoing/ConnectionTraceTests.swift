@@ -72,7 +72,7 @@ import WebSyntax
                 #expect(record.origin == "http://localhost:\(server.port)")
                 #expect(record.address == "127.0.0.1:\(server.port)")
                 #expect(record.protocolName == "HTTP/1.1" && record.tls == nil && record.proxy == nil)
-                #expect(record.failure == nil)
+                #expect(record.error == nil)
                 let connect = try #require(record.connectMs)
                 let first = try #require(record.firstByteMs)
                 #expect(0 <= connect && connect <= first && first <= record.totalMs ?? -1)
@@ -118,13 +118,13 @@ import WebSyntax
                 }
                 let waiting = Task { try await recording { try await get(server.origin + "/silence", client) } }
                 while !server.requests.contains(where: { $0.path == "/silence" }) { await Task.yield() }
-                #expect(log.records.last?.failure == nil && log.records.last?.status == nil)
+                #expect(log.records.last?.error == nil && log.records.last?.status == nil)
                 waiting.cancel()
                 await #expect(throws: KindFailure.self) { try await waiting.value }
             }
             // A request that is harmless to repeat is sent again once.
             #expect(
-                log.records.map(\.failure) == [
+                log.records.map(\.error) == [
                     "connection_lost", "connection_lost", "connection_lost", "connect_failed", "cancelled",
                 ])
             #expect(log.records.map(\.status) == [nil, nil, 200, nil, nil])
@@ -154,7 +154,7 @@ import WebSyntax
                 }
                 #expect(failure?.code == "timeout")
             }
-            #expect(log.records.map(\.failure) == ["timeout"])
+            #expect(log.records.map(\.error) == ["timeout"])
         }
     }
 
@@ -175,7 +175,7 @@ import WebSyntax
                     }
                 }
             }
-            #expect(log.records.map(\.failure) == ["headers_too_large"])
+            #expect(log.records.map(\.error) == ["headers_too_large"])
             #expect(log.records.map(\.status) == [200])
         }
     }

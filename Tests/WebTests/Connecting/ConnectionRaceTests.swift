@@ -113,7 +113,7 @@ import WebSyntax
                 }
                 #expect(
                     log.records.map(\.address) == ["[::1]", silent.address, "127.0.0.1"].map { "\($0):\(server.port)" })
-                #expect(log.records.map(\.failure) == ["connect_failed", "connect_failed", nil])
+                #expect(log.records.map(\.error) == ["connect_failed", "connect_failed", nil])
                 #expect(log.records.map(\.status) == [nil, nil, 200])
             }
         }
