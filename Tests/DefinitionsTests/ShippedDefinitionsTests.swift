@@ -27,13 +27,13 @@ import Testing
         let catalog = Catalog(empty.applying(change))
         let input = try catalog.input(
             for: "save-link", arguments: ["https://example.org/a", "https://example.org/b"],
-            sets: [("enrich.max_bytes", "100000")])
+            sets: [("enrich.max_size", "100KiB")])
         let plan = try catalog.plan(Submission(.definition("save-link"), input: input))
         #expect(plan.jobs.map(\.node) == ["unfurl", "enrich", "upload"])
         #expect(plan.jobs.map(\.queue) == ["network", "network", "upload"])
         #expect(
             plan.jobs.map { $0.input?.string } == [
-                #"{"url":"https://example.org/a"}"#, #"{"max_bytes":100000}"#,
+                #"{"url":"https://example.org/a"}"#, #"{"max_size":"100KiB"}"#,
                 #"{"content_type":"application/json","to":"https://example.org/b"}"#,
             ])
     }
@@ -41,15 +41,28 @@ import Testing
     @Test(arguments: [
         ("unfurl", #"{"url":"not a url"}"#, "\"url\" must be an address that begins with http:// or https://"),
         ("unfurl", #"{"max_redirects":51}"#, "\"max_redirects\" must be from 0 to 50, found 51"),
-        ("unfurl", #"{"timeout_ms":0}"#, "\"timeout_ms\" must be at least 1, found 0"),
+        (
+            "unfurl", #"{"timeout":"0s"}"#,
+            "\"timeout\" is \"0s\"; write a number with a unit (ms, s, m, h, d) of at least 1ms"
+        ),
         ("enrich", #"{"url":"ftp://h/"}"#, "\"url\" must be an address"),
-        ("enrich", #"{"max_bytes":-5}"#, "\"max_bytes\" must be from 1 to 2097152, found -5"),
+        (
+            "enrich", #"{"max_size":-5}"#,
+            "\"max_size\" is \"-5\"; write a number with a unit (B, KiB, MiB, GiB, TiB) from 1B to 2MiB"
+        ),
+        ("enrich", #"{"max_size":"3MiB"}"#, "\"max_size\" is \"3MiB\"; write a number with a unit"),
+        ("enrich", #"{"max_size":"5MB"}"#, "\"max_size\" is \"5MB\"; write a number with a unit"),
+        ("enrich", #"{"max_size":1.5}"#, "\"max_size\" must be a size such as 100KiB, found a number"),
         ("enrich", #"{"max_redirects":-1}"#, "\"max_redirects\" must be from 0 to 50, found -1"),
-        ("enrich", #"{"timeout_ms":0}"#, "\"timeout_ms\" must be at least 1, found 0"),
+        ("enrich", #"{"timeout":"60"}"#, "\"timeout\" is \"60\"; write a number with a unit"),
+        ("enrich", #"{"timeout":60}"#, "\"timeout\" must be a duration such as 30s, found a number"),
         ("upload", #"{"to":"example.org"}"#, "\"to\" must be an address"),
         ("upload", #"{"method":"PATCH"}"#, "\"method\" must be one of PUT, POST"),
-        ("upload", #"{"max_bytes_per_second":0}"#, "\"max_bytes_per_second\" must be at least 1, found 0"),
-        ("upload", #"{"timeout_ms":-1}"#, "\"timeout_ms\" must be at least 1, found -1"),
+        (
+            "upload", #"{"max_rate":0}"#,
+            "\"max_rate\" is \"0\"; write a number with a unit (B, KiB, MiB, GiB, TiB) of at least 1B"
+        ),
+        ("upload", #"{"timeout":"-1s"}"#, "\"timeout\" is \"-1s\"; write a number with a unit"),
     ])
     func defaultsThatNoJobCouldUseAreRefused(kind: String, input: String, message: String) {
         let kinds = DefinitionSet(kinds: [Unfurl.description, Enrich.description, Upload.description])

@@ -19,12 +19,13 @@ import WebSyntax
             file: "f", to: "t", style: .s3, method: .put, contentType: "c", credential: "c",
             credentialHeader: "h", credentialPrefix: "p", headers: [:], createOnly: true, formField: "f",
             formFields: [],
-            region: "r", maxBytesPerSecond: 1, timeoutMs: 1, sha256: "s", body: "b")
+            region: "r", maxRate: ByteSize(1), timeout: .seconds(1), sha256: "s", body: "b")
         #expect(try names(upload) == Set(Upload.inputFields.map(\.name)))
-        let unfurl = Unfurl.Input(url: "u", maxRedirects: 1, readPage: true, timeoutMs: 1)
+        let unfurl = Unfurl.Input(url: "u", maxRedirects: 1, readPage: true, timeout: .seconds(1))
         #expect(try names(unfurl) == Set(Unfurl.inputFields.map(\.name)))
         let enrich = Enrich.Input(
-            url: "u", maxBytes: 1, maxRedirects: 1, timeoutMs: 1, etag: "e", lastModified: "l", measuresImage: false)
+            url: "u", maxSize: ByteSize(1), maxRedirects: 1, timeout: .seconds(1), etag: "e", lastModified: "l",
+            measuresImage: false)
         #expect(try names(enrich) == Set(Enrich.inputFields.map(\.name)))
     }
 

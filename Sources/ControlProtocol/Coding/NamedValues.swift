@@ -40,7 +40,7 @@ extension StatusReport.State: NamedWireValue { static var concept: String { "sta
 extension DefinitionLine.Change: NamedWireValue { static var concept: String { "change" } }
 
 extension InputField.Shape: NamedWireValue {
-    public static var allCases: [Self] { [.string, .integer, .number, .boolean, .object, .array] }
+    public static var allCases: [Self] { [.string, .integer, .number, .boolean, .object, .array, .size, .duration] }
     static var concept: String { "shape" }
 }
 

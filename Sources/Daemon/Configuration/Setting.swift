@@ -103,15 +103,14 @@ extension Setting {
     }
 
     static func duration(_ key: String, _ path: Path<Duration>, _ range: ClosedRange<Duration>) -> Setting {
-        let limits = "from \(range.lowerBound.human) to \(range.upperBound.human)"
-        return one(key, path, valid: "a number with a unit (ms, s, m, h, d) \(limits)") {
+        let limits = range.lowerBound.milliseconds...range.upperBound.milliseconds
+        return one(key, path, valid: Duration.validText(inMs: limits)) {
             Duration(human: $0).flatMap { range.contains($0) ? $0 : nil }
         }
     }
 
     static func size(_ key: String, _ path: Path<Int64>, _ range: ClosedRange<Int64>) -> Setting {
-        let limits = "from \(ByteSize(range.lowerBound)) to \(ByteSize(range.upperBound))"
-        return one(key, path, valid: "a number with a unit (B, KiB, MiB, GiB, TiB) \(limits)") {
+        one(key, path, valid: ByteSize.validText(in: range)) {
             ByteSize($0).flatMap { range.contains($0.bytes) ? $0.bytes : nil }
         }
     }

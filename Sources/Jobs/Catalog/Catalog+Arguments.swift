@@ -1,7 +1,7 @@
 extension Catalog {
     /// Builds a submission's input from words, as on a command line.
     ///
-    /// A string field takes its text literally. Numbers, booleans, objects and arrays are parsed as JSON.
+    /// A field with a string, a size or a duration takes its text literally. Numbers, booleans, objects and arrays are parsed as JSON.
     ///
     /// - Parameters:
     ///   - name: A definition, which takes the fields of its kind, in their order, or a graph definition, which takes
@@ -60,14 +60,15 @@ extension Catalog {
 extension InputField.Shape {
     /// The text as a JSON value of this shape; nil if it is not one.
     func read(_ text: String) -> JSONText? {
-        if self == .string { return JSONText(string: text) }
+        let isCountOfBytes = self == .size && Int64(text) != nil
+        if jsonShape == .string, !isCountOfBytes { return JSONText(string: text) }
         let value: JSONText
         do {
             value = try JSONText(checking: Array(text.utf8))
         } catch {
             return nil
         }
-        guard value.shape == jsonShape, self != .integer || value.integer != nil else { return nil }
+        guard isCountOfBytes || value.shape == jsonShape, self != .integer || value.integer != nil else { return nil }
         return value
     }
 }

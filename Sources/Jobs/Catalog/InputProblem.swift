@@ -13,8 +13,8 @@ public enum InputProblem: Hashable, Sendable {
     case wrongShape(field: String, expected: InputField.Shape, found: JSONShape)
     /// The value of a field is not one of the allowed strings.
     case notAChoice(field: String, choices: [String])
-    /// The value of a field is outside the allowed range.
-    case outOfRange(field: String, range: ClosedRange<Int64>, found: Int64)
+    /// The value of a field is outside its range, or is not a size or a duration at all.
+    case outOfRange(InputField, found: String)
     /// The value of a field is not an address with one of the allowed schemes.
     case notAnAddress(field: String, schemes: [String])
     /// The kind itself refuses the input, for this reason.
@@ -27,8 +27,9 @@ extension InputProblem: CustomStringConvertible {
         switch self {
         case .notAnObject, .tooLarge, .missingField, .refused: ["input"]
         case .unknownField(let field, _), .wrongShape(let field, _, _), .notAChoice(let field, _),
-            .outOfRange(let field, _, _), .notAnAddress(let field, _):
+            .notAnAddress(let field, _):
             ["input", field]
+        case .outOfRange(let field, _): ["input", field.name]
         }
     }
 
@@ -48,8 +49,8 @@ extension InputProblem: CustomStringConvertible {
             "the field \"\(field)\" must be \(expected.phrase), found \(found == expected.jsonShape ? "another kind of number" : found.phrase)"
         case .notAChoice(let field, let choices):
             "the field \"\(field)\" must be one of \(choices.joined(separator: ", "))"
-        case .outOfRange(let field, let range, let found):
-            "the field \"\(field)\" \(InputField.problem(of: found, outside: range))"
+        case .outOfRange(let field, let found):
+            "the field \"\(field.name)\" \(field.rangeProblem(of: found))"
         case .notAnAddress(let field, let schemes):
             "the field \"\(field)\" must be an address that begins with "
                 + schemes.map { "\($0)://" }.joined(separator: " or ")
@@ -59,17 +60,32 @@ extension InputProblem: CustomStringConvertible {
 }
 
 extension InputField {
-    /// The reason why this field does not accept a number; nil if it does.
+    /// The reason why this field does not accept a number, which is in bytes for a size and in milliseconds for a
+    /// duration; nil if it does.
     package func problem(of number: Int64) -> String? {
-        guard let range, !range.contains(number) else { return nil }
-        return Self.problem(of: number, outside: range)
+        if allows(number) { return nil }
+        let found =
+            switch shape {
+            case .size: "\(ByteSize(number))"
+            case .duration: Duration.milliseconds(number).human
+            default: "\(number)"
+            }
+        return rangeProblem(of: found)
     }
 
-    fileprivate static func problem(of number: Int64, outside range: ClosedRange<Int64>) -> String {
-        let allowed =
-            range.upperBound == .max
-            ? "at least \(range.lowerBound)" : "from \(range.lowerBound) to \(range.upperBound)"
-        return "must be \(allowed), found \(number)"
+    fileprivate func allows(_ number: Int64) -> Bool { range?.contains(number) ?? true }
+
+    fileprivate func rangeProblem(of found: String) -> String {
+        let range = range ?? 0...Int64.max
+        switch shape {
+        case .size: return "is \"\(found)\"; write \(ByteSize.validText(in: range))"
+        case .duration: return "is \"\(found)\"; write \(Duration.validText(inMs: range))"
+        default:
+            let allowed =
+                range.upperBound == .max
+                ? "at least \(range.lowerBound)" : "from \(range.lowerBound) to \(range.upperBound)"
+            return "must be \(allowed), found \(found)"
+        }
     }
 
     /// Whether a text begins with one of the schemes and continues after it. It accepts everything that a browser would
@@ -86,13 +102,15 @@ extension InputField.Shape {
     var phrase: String {
         switch self {
         case .integer: "a whole number"
+        case .size: "a size such as 100KiB"
+        case .duration: "a duration such as 30s"
         default: jsonShape.phrase
         }
     }
 
     var jsonShape: JSONShape {
         switch self {
-        case .string: .string
+        case .string, .size, .duration: .string
         case .integer, .number: .number
         case .boolean: .boolean
         case .object: .object
@@ -140,13 +158,21 @@ final class KindEntry: Sendable {
 
     private func problem(of field: InputField, _ value: ArraySlice<UInt8>, _ shape: JSONShape) -> InputProblem? {
         let wrongShape = InputProblem.wrongShape(field: field.name, expected: field.shape, found: shape)
-        if shape != field.shape.jsonShape { return wrongShape }
+        let isCountOfBytes = field.shape == .size && shape == .number
+        if shape != field.shape.jsonShape, !isCountOfBytes { return wrongShape }
         switch field.shape {
-        case .integer:
-            guard let number = JSONText(trusted: Array(value)).integer else { return wrongShape }
-            if let range = field.range, !range.contains(number) {
-                return .outOfRange(field: field.name, range: range, found: number)
+        case .integer, .size, .duration:
+            let json = JSONText(trusted: Array(value))
+            var found = json.decodedString ?? ""
+            let number: Int64?
+            switch (field.shape, shape) {
+            case (.size, .string): number = ByteSize(found)?.bytes
+            case (.duration, _): number = Duration(human: found)?.milliseconds
+            default:
+                guard let integer = json.integer else { return wrongShape }
+                (number, found) = (integer, "\(integer)")
             }
+            guard let number, field.allows(number) else { return .outOfRange(field, found: found) }
         // A string that is not restricted may be large, so it is not copied.
         case .string where field.choices != nil || field.schemes != nil:
             guard let text = JSONText(trusted: Array(value)).decodedString else { return nil }

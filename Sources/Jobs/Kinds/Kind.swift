@@ -121,15 +121,20 @@ public struct InputField: Sendable, Hashable, Codable {
     public enum Shape: String, Sendable, Hashable, Codable {
         /// The JSON types; `integer` is a number without a fraction.
         case string, integer, number, boolean, object, array
+        /// A number of bytes: a string with a unit, such as `100KiB`, or a whole number; see ``ByteSize``.
+        case size
+        /// A duration: a string such as `1h30m`; see ``HumanDuration``.
+        case duration
     }
 
     /// The name of the field in the JSON object.
     public var name: String
-    /// The JSON type that the value must have.
+    /// The type that the value must have.
     public var shape: Shape
     /// The strings that the field accepts; nil if it accepts every value of its shape.
     public var choices: [String]?
-    /// The whole numbers that the field accepts; nil if it accepts all.
+    /// The whole numbers that the field accepts; nil if it accepts all. In bytes for a size, and in milliseconds for a
+    /// duration.
     public var range: ClosedRange<Int64>?
     /// The URL schemes that the field accepts if it contains an address, in lower case, such as `https`. Nil if it
     /// accepts any string.

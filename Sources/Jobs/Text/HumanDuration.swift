@@ -44,3 +44,32 @@ extension Duration {
         return text
     }
 }
+
+extension Duration {
+    /// The texts that are durations in this range, which is in milliseconds, for messages.
+    public static func validText(inMs range: ClosedRange<Int64>) -> String {
+        "a number with a unit (ms, s, m, h, d) " + range.phrase { Duration.milliseconds($0).human }
+    }
+}
+
+/// A duration that is a string in JSON, as people write it: `30s`, `1h30m`.
+public struct HumanDuration: Hashable, Sendable, Codable {
+    /// The duration.
+    public var duration: Duration
+
+    /// Wraps a duration.
+    public init(_ duration: Duration) { self.duration = duration }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let duration = Duration(human: try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "expected a duration such as 30s")
+        }
+        self.init(duration)
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(duration.human)
+    }
+}

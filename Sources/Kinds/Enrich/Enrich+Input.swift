@@ -5,14 +5,13 @@ extension Enrich {
     public struct Input: Codable, Sendable, Hashable {
         /// The address of the page; required unless a dependency supplies it.
         public var url: String?
-        /// The maximum number of decoded bytes to read, 1 byte to 2 MiB. If the configuration's limit is lower, it
+        /// The maximum size of the decoded page to read, 1 byte to 2 MiB. If the configuration's limit is lower, it
         /// applies. Default: the configuration's, normally 2 MiB.
-        public var maxBytes: Int?
+        public var maxSize: ByteSize?
         /// The maximum number of redirects to follow, 0 to 50. Default: the configuration's, normally 20.
         public var maxRedirects: Int?
-        /// The time limit for redirects and page together, in milliseconds. Default: the configuration's, normally
-        /// 60,000.
-        public var timeoutMs: Int64?
+        /// The time limit for redirects and page together. Default: the configuration's, normally 60 s.
+        public var timeout: HumanDuration?
         /// The `etag` of an earlier output. The server then does not send an unchanged page again.
         public var etag: String?
         /// The `last_modified` of an earlier output, with the same effect as ``etag``.
@@ -22,24 +21,22 @@ extension Enrich {
         public var measuresImage: Bool?
 
         public init(
-            url: String? = nil, maxBytes: Int? = nil, maxRedirects: Int? = nil, timeoutMs: Int64? = nil,
-            etag: String? = nil,
-            lastModified: String? = nil, measuresImage: Bool? = nil
+            url: String? = nil, maxSize: ByteSize? = nil, maxRedirects: Int? = nil, timeout: Duration? = nil,
+            etag: String? = nil, lastModified: String? = nil, measuresImage: Bool? = nil
         ) {
             self.url = url
-            self.maxBytes = maxBytes
+            self.maxSize = maxSize
             self.maxRedirects = maxRedirects
-            self.timeoutMs = timeoutMs
+            self.timeout = timeout.map(HumanDuration.init)
             self.etag = etag
             self.lastModified = lastModified
             self.measuresImage = measuresImage
         }
 
         enum CodingKeys: String, CodingKey {
-            case url, etag
-            case maxBytes = "max_bytes"
+            case url, etag, timeout
+            case maxSize = "max_size"
             case maxRedirects = "max_redirects"
-            case timeoutMs = "timeout_ms"
             case lastModified = "last_modified"
             case measuresImage = "measure_image"
         }
@@ -51,13 +48,13 @@ extension Enrich {
                 "url", .string, schemes: InputField.webSchemes, isRequired: true, isFromDependency: true,
                 summary: "Page to describe (http or https)"),
             InputField(
-                "max_bytes", .integer, range: 1...(2 << 20),
-                summary: "Maximum number of decoded bytes to read; default and maximum: 2097152"),
+                "max_size", .size, range: 1...(2 << 20),
+                summary: "Maximum size of the decoded page to read; default and maximum: 2MiB"),
             InputField(
                 "max_redirects", .integer, range: 0...50, summary: "Maximum number of redirects, up to 50; default: 20"),
             InputField(
-                "timeout_ms", .integer, range: 1...Int64.max,
-                summary: "Time limit for the redirects and the page, in milliseconds; default: 60000"),
+                "timeout", .duration, range: 1...Int64.max,
+                summary: "Time limit for the redirects and the page; default: 60s"),
             InputField("etag", .string, summary: "ETag from an earlier output; an unchanged page is not sent again"),
             InputField(
                 "last_modified", .string, summary: "Date from an earlier output; an unchanged page is not sent again"),

@@ -39,11 +39,11 @@ public struct Enrich: Kind {
     public func run(_ input: Input, context: OperationContext) async throws(KindFailure) -> Output {
         let start = try WebURL(input: input.url, field: "url")
         try Self.check(input.maxRedirects, of: "max_redirects")
-        try Self.check(input.maxBytes, of: "max_bytes")
-        try Self.check(input.timeoutMs, of: "timeout_ms")
+        try Self.check(input.maxSize?.bytes, of: "max_size")
+        try Self.check(input.timeout?.duration.milliseconds, of: "timeout")
         let limit = input.maxRedirects ?? configuration.maxRedirects
-        let maxBytes = min(input.maxBytes ?? configuration.maxBytes, configuration.maxBytes)
-        let timeout = input.timeoutMs.map { Duration.milliseconds($0) } ?? configuration.timeout
+        let maxBytes = min(input.maxSize.map { Int($0.bytes) } ?? configuration.maxBytes, configuration.maxBytes)
+        let timeout = input.timeout?.duration ?? configuration.timeout
         var validators: HTTPHeaders = [:]
         if let etag = input.etag { validators.add(name: "if-none-match", value: etag) }
         if let date = input.lastModified { validators.add(name: "if-modified-since", value: date) }

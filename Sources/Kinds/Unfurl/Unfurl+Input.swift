@@ -11,21 +11,20 @@ extension Unfurl {
         /// Whether to read the head of the final page for its canonical address, its title and a meta refresh. Default:
         /// true.
         public var readPage: Bool?
-        /// The time limit for the whole chain, in milliseconds. Default: the configuration's, normally 60,000.
-        public var timeoutMs: Int64?
+        /// The time limit for the whole chain. Default: the configuration's, normally 60 s.
+        public var timeout: HumanDuration?
 
-        public init(url: String? = nil, maxRedirects: Int? = nil, readPage: Bool? = nil, timeoutMs: Int64? = nil) {
+        public init(url: String? = nil, maxRedirects: Int? = nil, readPage: Bool? = nil, timeout: Duration? = nil) {
             self.url = url
             self.maxRedirects = maxRedirects
             self.readPage = readPage
-            self.timeoutMs = timeoutMs
+            self.timeout = timeout.map(HumanDuration.init)
         }
 
         enum CodingKeys: String, CodingKey {
-            case url
+            case url, timeout
             case maxRedirects = "max_redirects"
             case readPage = "read_page"
-            case timeoutMs = "timeout_ms"
         }
     }
 
@@ -71,8 +70,8 @@ extension Unfurl {
                 summary:
                     "Read the head of the final page for its canonical address, title and meta refresh; default: true"),
             InputField(
-                "timeout_ms", .integer, range: 1...Int64.max,
-                summary: "Time limit for the whole chain of redirects, in milliseconds; default: 60000"),
+                "timeout", .duration, range: 1...Int64.max,
+                summary: "Time limit for the whole chain of redirects; default: 60s"),
         ]
     }
 

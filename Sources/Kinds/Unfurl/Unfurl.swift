@@ -41,9 +41,9 @@ public struct Unfurl: Kind {
     public func run(_ input: Input, context: OperationContext) async throws(KindFailure) -> Output {
         let start = try WebURL(input: input.url, field: "url")
         try Self.check(input.maxRedirects, of: "max_redirects")
-        try Self.check(input.timeoutMs, of: "timeout_ms")
+        try Self.check(input.timeout?.duration.milliseconds, of: "timeout")
         let limit = input.maxRedirects ?? configuration.maxRedirects
-        let timeout = input.timeoutMs.map { Duration.milliseconds($0) } ?? configuration.timeout
+        let timeout = input.timeout?.duration ?? configuration.timeout
         // The resolution has its own time limit, since callers that join it later have limits of their own.
         let longest = max(timeout, configuration.timeout)
         let key = Resolutions.Key(

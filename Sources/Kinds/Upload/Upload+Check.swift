@@ -9,8 +9,8 @@ import WebSyntax
 extension Upload.Input {
     /// Refuses an input that would fail with any server, any file and any configuration.
     func check(at stage: PlannedInput.Stage) throws(KindFailure) {
-        try Upload.check(timeoutMs, of: "timeout_ms")
-        try Upload.check(maxBytesPerSecond, of: "max_bytes_per_second")
+        try Upload.check(timeout?.duration.milliseconds, of: "timeout")
+        try Upload.check(maxRate?.bytes, of: "max_rate")
         _ = try target
         _ = try Upload.headers(of: self)
         try checkCredential(at: stage)

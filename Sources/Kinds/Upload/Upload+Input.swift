@@ -53,11 +53,10 @@ extension Upload {
         public var formFields: [FormField]?
         /// The region for S3. Default: `us-east-1`.
         public var region: String?
-        /// The bandwidth limit of this upload, in bytes per second. The limit for all uploads also applies. Default:
-        /// none.
-        public var maxBytesPerSecond: Int64?
-        /// The time limit for the whole upload, in milliseconds. The attempt's time limit also applies. Default: none.
-        public var timeoutMs: Int64?
+        /// The bandwidth limit of this upload per second. The limit for all uploads also applies. Default: none.
+        public var maxRate: ByteSize?
+        /// The time limit for the whole upload. The attempt's time limit also applies. Default: none.
+        public var timeout: HumanDuration?
         /// The SHA-256 that the content must have, in hexadecimal. An upload of other content fails, and is never
         /// completed at the server.
         public var sha256: String?
@@ -70,7 +69,7 @@ extension Upload {
             credential: String? = nil, credentialHeader: String? = nil, credentialPrefix: String? = nil,
             headers: [String: String]? = nil, createOnly: Bool? = nil,
             formField: String? = nil, formFields: [FormField]? = nil,
-            region: String? = nil, maxBytesPerSecond: Int64? = nil, timeoutMs: Int64? = nil, sha256: String? = nil,
+            region: String? = nil, maxRate: ByteSize? = nil, timeout: Duration? = nil, sha256: String? = nil,
             body: String? = nil
         ) {
             self.file = file
@@ -86,14 +85,14 @@ extension Upload {
             self.formField = formField
             self.formFields = formFields
             self.region = region
-            self.maxBytesPerSecond = maxBytesPerSecond
-            self.timeoutMs = timeoutMs
+            self.maxRate = maxRate
+            self.timeout = timeout.map(HumanDuration.init)
             self.sha256 = sha256
             self.body = body
         }
 
         enum CodingKeys: String, CodingKey {
-            case file, to, method, credential, headers, region, sha256, body
+            case file, to, method, credential, headers, region, timeout, sha256, body
             case style = "protocol"
             case contentType = "content_type"
             case createOnly = "create_only"
@@ -101,8 +100,7 @@ extension Upload {
             case credentialPrefix = "credential_prefix"
             case formField = "form_field"
             case formFields = "form_fields"
-            case maxBytesPerSecond = "max_bytes_per_second"
-            case timeoutMs = "timeout_ms"
+            case maxRate = "max_rate"
         }
     }
 
@@ -170,11 +168,11 @@ extension Upload {
                 summary: "Form fields to send before the file: [{\"name\": \"key\", \"value\": \"a\"}]"),
             InputField("region", .string, summary: "Region for S3; default: us-east-1"),
             InputField(
-                "max_bytes_per_second", .integer, range: 1...Int64.max,
-                summary: "Speed limit of this upload, in bytes per second; default: none"),
+                "max_rate", .size, range: 1...Int64.max,
+                summary: "Speed limit of this upload, per second, such as 10MiB; default: none"),
             InputField(
-                "timeout_ms", .integer, range: 1...Int64.max,
-                summary: "Time limit for the whole upload, in milliseconds; default: none"),
+                "timeout", .duration, range: 1...Int64.max,
+                summary: "Time limit for the whole upload; default: none"),
             InputField(
                 "sha256", .string, summary: "Expected SHA-256 of the content, in hexadecimal; default: not checked"),
             InputField(

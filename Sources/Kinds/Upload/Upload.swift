@@ -49,7 +49,7 @@ public struct Upload: Kind {
     ) async throws(KindFailure) -> Output {
         try input.check(at: .whole)
         if let earlier = checkpoint?.receipt(for: input, before: context.attempt) { return earlier }
-        let deadline = input.timeoutMs.map { Duration.milliseconds($0) }
+        let deadline = input.timeout?.duration
         let transfer = try await transfer(for: input, context: context, checkpoint: checkpoint)
         let start = ContinuousClock.now
         let failure = KindFailure.timeout("the upload", after: deadline ?? .zero, at: transfer.url)
@@ -98,7 +98,7 @@ public struct Upload: Kind {
             secrets: secret.map { Secrets($0, sentAs: sent) } ?? Secrets.empty,
             expected: expected, isRepeat: context.attempt > 1, hasOwnHeaders: !(input.headers ?? [:]).isEmpty,
             progress: UploadProgress(total: source.size, context: context),
-            throttle: Throttle(bytesPerSecond: input.maxBytesPerSecond, within: throttle), buffers: buffers,
+            throttle: Throttle(bytesPerSecond: input.maxRate?.bytes, within: throttle), buffers: buffers,
             checkpoint: checkpoint)
     }
 

@@ -28,7 +28,7 @@ extension KindFailure {
         KindFailure(
             .timeout,
             "\(url.redacted): the job waited \(limit) for its turn at this host, which other jobs keep busy; try again later, "
-                + "or raise `timeout_ms`.", isRetryable: true, url: url)
+                + "or raise `timeout`.", isRetryable: true, url: url)
     }
 
     /// Turns an error of the HTTP client into a failure. The error's own text is not used, since it may quote headers.

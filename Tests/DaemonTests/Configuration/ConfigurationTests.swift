@@ -227,15 +227,4 @@ import Testing
             DaemonConfiguration.unknownVariables(in: ["HALYARD_SLOT": "1", "HALYARD_SLOTS": "1", "HOME": "/"])
                 == ["unknown variable \"HALYARD_SLOT\"; did you mean \"HALYARD_SLOTS\"?; it is ignored"])
     }
-
-    @Test(arguments: [("0B", 0), ("512B", 512), ("64MiB", 64 << 20), ("5 TiB", 5 << 40)])
-    func sizesAreReadAndWrittenAlike(text: String, bytes: Int64) {
-        #expect(ByteSize(text)?.bytes == bytes)
-        #expect(ByteSize("\(ByteSize(bytes))")?.bytes == bytes)
-    }
-
-    @Test(arguments: ["", "5", "MiB", "-1B", "1.5GiB", "9223372036854775807KiB", "1MB"])
-    func whatIsNoSizeIsRefused(text: String) {
-        #expect(ByteSize(text) == nil)
-    }
 }

@@ -25,7 +25,7 @@ struct UploadResumeTests {
             try await bed.enqueue(
                 "send", "--set", "file=\(path)", "--set", "to=http://127.0.0.1:\(port)/files/", "--set",
                 "protocol=\(style)",
-                "--set", "max_bytes_per_second=4000000")
+                "--set", "max_rate=4000000")
             let first = try #require(await server.output.first { $0.hasPrefix("PATCH") })
             #expect(await server.output.first(from: first.index + 1) { $0.hasPrefix("PATCH") } != nil)
             daemon.signal(SIGKILL)
@@ -69,7 +69,7 @@ struct UploadResumeTests {
         try await bed.withDaemon { _ in
             try await bed.enqueue(
                 "patient", "--set", "file=\(path)", "--set", "to=http://127.0.0.1:\(port)/files/", "--set",
-                "protocol=tus", "--set", "max_bytes_per_second=1000000", "--set", "timeout_ms=2500")
+                "protocol=tus", "--set", "max_rate=1000000", "--set", "timeout=2500ms")
             #expect(await bed.notifications.heard.first { $0.contains("1 scheduled") } != nil)
             #expect(!server.output.all.contains { $0.hasPrefix("DELETE") })
             let held = try FileManager.default.contentsOfDirectory(atPath: stored)
@@ -94,7 +94,7 @@ struct UploadResumeTests {
         try await bed.withDaemon { daemon in
             try await bed.enqueue(
                 "send", "--set", "file=\(path)", "--set", "to=http://127.0.0.1:\(port)/files/", "--set", "protocol=tus",
-                "--set", "max_bytes_per_second=1000000")
+                "--set", "max_rate=1000000")
             #expect(await server.output.first { $0.hasPrefix("PATCH") } != nil)
             daemon.signal(SIGTERM)
             #expect(await daemon.waitForEnd() == .exited(0))
@@ -128,7 +128,7 @@ struct UploadResumeTests {
         try await bed.withDaemon { daemon in
             try await bed.enqueue(
                 "send", "--set", "file=\(path)", "--set", "to=\(site)/bucket/key", "--set", "protocol=s3", "--set",
-                "credential=store", "--set", "max_bytes_per_second=16000000")
+                "credential=store", "--set", "max_rate=16000000")
             #expect(await server.errors.first(containing: "partNumber=3") != nil)
             daemon.signal(SIGKILL)
             #expect(await daemon.waitForEnd() == .killed(by: SIGKILL))

@@ -11,6 +11,8 @@ import Testing
                 "url", .string, schemes: ["http", "https"], isRequired: true, isFromDependency: true, summary: ""),
             InputField("limit", .integer, range: 0...50, summary: ""),
             InputField("wait_ms", .integer, range: 1...Int64.max, summary: ""),
+            InputField("max_size", .size, range: 1...(2 << 20), summary: ""),
+            InputField("wait", .duration, range: 100...Int64.max, summary: ""),
         ])
 
     private func catalog(_ input: String, node: String? = nil) -> Catalog {
@@ -27,6 +29,20 @@ import Testing
         (#"{"limit":51}"#, #"the field "limit" must be from 0 to 50, found 51"#),
         (#"{"limit":-1.0}"#, #"the field "limit" must be from 0 to 50, found -1"#),
         (#"{"wait_ms":0}"#, #"the field "wait_ms" must be at least 1, found 0"#),
+        (
+            #"{"max_size":"5MB"}"#,
+            #"the field "max_size" is "5MB"; write a number with a unit (B, KiB, MiB, GiB, TiB) from 1B to 2MiB"#
+        ),
+        (
+            #"{"max_size":0}"#,
+            #"the field "max_size" is "0"; write a number with a unit (B, KiB, MiB, GiB, TiB) from 1B to 2MiB"#
+        ),
+        (#"{"max_size":1.5}"#, #"the field "max_size" must be a size such as 100KiB, found a number"#),
+        (
+            #"{"wait":"99ms"}"#,
+            #"the field "wait" is "99ms"; write a number with a unit (ms, s, m, h, d) of at least 100ms"#
+        ),
+        (#"{"wait":5}"#, #"the field "wait" must be a duration such as 30s, found a number"#),
         (#"{"url":"example.org"}"#, #"the field "url" must be an address that begins with http:// or https://"#),
         (#"{"url":"ftp://h/"}"#, #"the field "url" must be an address that begins with http:// or https://"#),
         (#"{"url":"http://"}"#, #"the field "url" must be an address that begins with http:// or https://"#),
@@ -45,6 +61,7 @@ import Testing
 
     @Test(arguments: [
         "{}", #"{"limit":0}"#, #"{"limit":50,"wait_ms":9223372036854775807}"#, #"{"limit":null,"url":null}"#,
+        #"{"max_size":"2MiB","wait":"1h30m"}"#, #"{"max_size":2097152}"#,
         #"{"url":" HTTPS:\\h/a b "}"#, #"{"url":"http:h"}"#,
     ])
     func aValueThatAJobCouldUseIsTaken(input: String) {

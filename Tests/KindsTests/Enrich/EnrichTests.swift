@@ -1,3 +1,4 @@
+import Jobs
 import OperationTypes
 import Pages
 import Servers
@@ -7,20 +8,20 @@ import Web
 @testable import Kinds
 
 @Suite struct EnrichTests {
-    private func enrich(_ answer: LoopbackServer.Answer, maxBytes: Int? = nil) async throws -> Enrich.Output {
+    private func enrich(_ answer: LoopbackServer.Answer, maxSize: ByteSize? = nil) async throws -> Enrich.Output {
         try await LoopbackServer.with { _ in
             answer
         } _: { server in
             try await withClient { client in
                 try await Enrich(client: client).run(
-                    Enrich.Input(url: server.origin + "/dir/page", maxBytes: maxBytes), context: OperationContext())
+                    Enrich.Input(url: server.origin + "/dir/page", maxSize: maxSize), context: OperationContext())
             }
         }
     }
 
     @Test(arguments: [
-        Enrich.Input(url: "http://h/", maxBytes: 0), Enrich.Input(url: "http://h/", maxRedirects: 51),
-        Enrich.Input(url: "http://h/", timeoutMs: 0),
+        Enrich.Input(url: "http://h/", maxSize: ByteSize(0)), Enrich.Input(url: "http://h/", maxRedirects: 51),
+        Enrich.Input(url: "http://h/", timeout: .zero),
     ])
     func aNumberThatNoDefinitionMayHoldIsRefusedByTheKindToo(input: Enrich.Input) async throws {
         let refusal = try await withClient { client in
@@ -63,7 +64,7 @@ import Web
 
     @Test func bodyIsCutAtTheLimitAndNeverRefused() async throws {
         let page = "<title>T</title>" + String(repeating: "<p>x", count: 100_000)
-        let output = try await enrich(.text(page), maxBytes: 1000)
+        let output = try await enrich(.text(page), maxSize: ByteSize(1000))
         #expect(output.title == "T")
         #expect(output.isTruncated)
         #expect(output.bytes == 1000)

@@ -1,3 +1,4 @@
+import Jobs
 import OperationTypes
 import Servers
 import Synchronization
@@ -60,7 +61,7 @@ import WebSyntax
                 let enrich = Enrich(client: client, configuration: configuration)
                 let refused = await failure { () async throws(KindFailure) in
                     try await enrich.run(
-                        Enrich.Input(url: server.origin, maxBytes: 3 << 20), context: OperationContext())
+                        Enrich.Input(url: server.origin, maxSize: ByteSize(3 << 20)), context: OperationContext())
                 }
                 #expect(refused?.code == "invalid_input")
                 return try await enrich.result(Enrich.Input(url: server.origin))

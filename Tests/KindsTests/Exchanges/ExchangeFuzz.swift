@@ -132,12 +132,15 @@ struct ExchangeFuzz: Sendable {
         let context = OperationContext()
         do throws(KindFailure) {
             switch kind {
-            case 0...2: _ = try await Unfurl(client: client).run(.init(url: url, timeoutMs: 1000), context: context)
-            case 3...5: _ = try await Enrich(client: client).run(.init(url: url, timeoutMs: 1000), context: context)
+            case 0...2:
+                _ = try await Unfurl(client: client).run(.init(url: url, timeout: .seconds(1)), context: context)
+            case 3...5:
+                _ = try await Enrich(client: client).run(.init(url: url, timeout: .seconds(1)), context: context)
             default:
                 let credential = style == .s3 ? "store" : nil
                 _ = try await upload.run(
-                    .init(to: url, style: style, credential: credential, timeoutMs: 1000, body: body), context: context)
+                    .init(to: url, style: style, credential: credential, timeout: .seconds(1), body: body),
+                    context: context)
             }
             return ""
         } catch {

@@ -25,7 +25,7 @@ import Testing
         arguments: [
             (Unfurl.Input(), "invalid_input"), (Unfurl.Input(url: "http://h/", maxRedirects: 51), "invalid_input"),
             (Unfurl.Input(url: "http://h/", maxRedirects: -1), "invalid_input"),
-            (Unfurl.Input(url: "http://h/", timeoutMs: 0), "invalid_input"),
+            (Unfurl.Input(url: "http://h/", timeout: .zero), "invalid_input"),
             (Unfurl.Input(url: "ftp://h/"), "invalid_url"), (Unfurl.Input(url: "nonsense"), "invalid_url"),
             (Unfurl.Input(url: "http://10.0.0.1/"), "address_refused"),
             (Unfurl.Input(url: "http://1.1.1.1:25/"), "port_refused"),
@@ -161,8 +161,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [nil, 300] as [Int64?])
-    func turnThatDoesNotComeIsTold(timeoutMs: Int64?) async throws {
+    @Test(arguments: [nil, .milliseconds(300)] as [Duration?])
+    func turnThatDoesNotComeIsTold(timeout: Duration?) async throws {
         try await LoopbackServer.with { _ in
             .silence
         } _: { server in
@@ -171,18 +171,18 @@ import Testing
             outgoing.host.limitsOwnHosts = true
             try await withClient(outgoing) { client in
                 var configuration = UnfurlConfiguration()
-                configuration.timeout = .milliseconds(timeoutMs == nil ? 300 : 60_000)
+                configuration.timeout = timeout == nil ? .milliseconds(300) : .seconds(60)
                 let unfurl = Unfurl(client: client, configuration: configuration)
                 let first = Task {
                     await failure { () async throws(KindFailure) in
                         try await unfurl.run(
-                            Unfurl.Input(url: server.origin + "/a", timeoutMs: 60_000), context: OperationContext())
+                            Unfurl.Input(url: server.origin + "/a", timeout: .seconds(60)), context: OperationContext())
                     }
                 }
                 while server.requests.isEmpty { await Task.yield() }
                 let late = await failure { () async throws(KindFailure) in
                     try await unfurl.run(
-                        Unfurl.Input(url: server.origin + "/b", timeoutMs: timeoutMs), context: OperationContext())
+                        Unfurl.Input(url: server.origin + "/b", timeout: timeout), context: OperationContext())
                 }
                 #expect(late?.code == "timeout")
                 #expect(late?.isRetryable == true)
@@ -224,7 +224,7 @@ import Testing
                     }
                     await heard.wait()
                 } while count.withLock(\.self) == 0
-                let output = try await unfurl.result(Unfurl.Input(url: server.origin, timeoutMs: 60_000))
+                let output = try await unfurl.result(Unfurl.Input(url: server.origin, timeout: .seconds(60)))
                 #expect(output.title == "T")
                 #expect(await short.value?.code == "timeout")
             }

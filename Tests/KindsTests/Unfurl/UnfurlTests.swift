@@ -405,7 +405,8 @@ import WebSyntax
         } _: { server in
             try await withClient { client in
                 let failure = await failure { () async throws(KindFailure) in
-                    try await unfurl(server.origin, configure: { $0.timeoutMs = 50 }, client: client)
+                    try await unfurl(
+                        server.origin, configure: { $0.timeout = HumanDuration(.milliseconds(50)) }, client: client)
                 }
                 #expect(failure?.code == "timeout")
                 #expect(failure?.isRetryable == true)

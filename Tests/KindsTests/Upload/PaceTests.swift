@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import Jobs
 import NIOPosix
 import OperationTypes
 import Samples
@@ -27,7 +28,7 @@ import Web
                 let start = ContinuousClock.now
                 let output = try await Upload(client: client).result(
                     Upload.Input(
-                        to: server.origin, maxBytesPerSecond: 2000, body: String(repeating: "x", count: 4000)))
+                        to: server.origin, maxRate: ByteSize(2000), body: String(repeating: "x", count: 4000)))
                 #expect(output.bytes == 4000)
                 #expect(ContinuousClock.now - start > .milliseconds(900))
             }

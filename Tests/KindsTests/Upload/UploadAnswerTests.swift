@@ -1,4 +1,5 @@
 import Foundation
+import Jobs
 import OperationTypes
 import Servers
 import Testing
@@ -82,7 +83,7 @@ import Web
         } _: { server in
             let body = String(repeating: "x", count: 3 << 20)
             let output = try await send(
-                { Upload.Input(to: $0, maxBytesPerSecond: 1 << 20, body: body) }, to: server)
+                { Upload.Input(to: $0, maxRate: ByteSize(1 << 20), body: body) }, to: server)
             #expect(output.bytes == 3 << 20)
             #expect(server.requests.count == 1)
         }

@@ -28,8 +28,8 @@ import WebSyntax
         arguments: [
             (Upload.Input(to: "http://127.0.0.1:1/"), "invalid_input"),
             (Upload.Input(file: "/f", to: "http://127.0.0.1:1/", body: "x"), "invalid_input"),
-            (Upload.Input(to: "http://127.0.0.1:1/", maxBytesPerSecond: 0, body: "x"), "invalid_input"),
-            (Upload.Input(to: "http://127.0.0.1:1/", timeoutMs: 0, body: "x"), "invalid_input"),
+            (Upload.Input(to: "http://127.0.0.1:1/", maxRate: ByteSize(0), body: "x"), "invalid_input"),
+            (Upload.Input(to: "http://127.0.0.1:1/", timeout: .zero, body: "x"), "invalid_input"),
             (Upload.Input(to: "http://user:secret@127.0.0.1:1/", body: "x"), "invalid_input"),
             (Upload.Input(to: "http://127.0.0.1:1/", contentType: "a\nb", body: "x"), "invalid_input"),
             (Upload.Input(to: "http://127.0.0.1:1/b/k", style: .s3, body: "x"), "invalid_input"),
@@ -74,7 +74,7 @@ import WebSyntax
         try await LoopbackServer.with { _ in
             .silence
         } _: { server in
-            let code = try await code(of: Upload.Input(to: server.origin, timeoutMs: 100, body: "x"))
+            let code = try await code(of: Upload.Input(to: server.origin, timeout: .milliseconds(100), body: "x"))
             #expect(code == "timeout")
         }
     }
