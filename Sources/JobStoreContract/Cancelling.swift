@@ -2,13 +2,12 @@ import Jobs
 
 extension Check {
     static let cancelling: [Check] = [
-        Check("aJobThatHasNotStartedIsCancelledAtOnce") { source in
-            let bench = try await Workbench(source)
+        Check("aJobThatHasNotStartedIsCancelledAtOnce") { bench in
             let ready = try await bench.enqueue(bench.job())
             let scheduled = try await bench.enqueue(bench.job(dueAt: bench.now + .seconds(9)))
-            let blocked = try await bench.enqueue(bench.job(after: [NewDependency(on: .existing(ready))]))
+            let blocked = try await bench.enqueue(bench.job(after: [.existing(ready)]))
             try expectEqual(
-                try await bench.store.cancel([blocked, scheduled, ready, JobID(999)], now: bench.now),
+                try await bench.cancel([blocked, scheduled, ready, JobID(999)]),
                 [.cancelled, .cancelled, .cancelled, .unknown])
             for job in [ready, scheduled, blocked] {
                 let record = try await bench.record(job)
@@ -19,76 +18,63 @@ extension Check {
             }
             try expectEqual(try await bench.claim(), [])
             try expectEqual(try await bench.store.nextDueAt(), nil)
-            try expectEqual(try await bench.store.cancel([ready], now: bench.now), [.alreadyFinal(.cancelled)])
+            try expectEqual(try await bench.cancel([ready]), [.alreadyFinal(.cancelled)])
         },
-        Check("ofJobsCancelledTogetherNoneIsSkipped") { source in
-            let bench = try await Workbench(source)
+        Check("ofJobsCancelledTogetherNoneIsSkipped") { bench in
             let dependency = try await bench.enqueue(bench.job())
-            let dependent = try await bench.enqueue(bench.job(after: [NewDependency(on: .existing(dependency))]))
-            try expectEqual(
-                try await bench.store.cancel([dependency, dependent], now: bench.now), [.cancelled, .cancelled])
+            let dependent = try await bench.enqueue(bench.job(after: [.existing(dependency)]))
+            try expectEqual(try await bench.cancel([dependency, dependent]), [.cancelled, .cancelled])
             try expectEqual(try await bench.states([dependency, dependent]), [.cancelled, .cancelled])
         },
-        Check("aCancelledJobSkipsWhatNeedsItsSuccess") { source in
-            let bench = try await Workbench(source)
+        Check("aCancelledJobSkipsWhatNeedsItsSuccess") { bench in
             let dependency = try await bench.enqueue(bench.job())
-            let needs = try await bench.enqueue(bench.job(after: [NewDependency(on: .existing(dependency))]))
+            let needs = try await bench.enqueue(bench.job(after: [.existing(dependency)]))
             let follows = try await bench.enqueue(
-                bench.job(after: [NewDependency(on: .existing(dependency), condition: .finished)]))
-            _ = try await bench.store.cancel([dependency], now: bench.now)
+                bench.job(after: [.existing(dependency, .finished)]))
+            try await bench.cancel([dependency])
             try expectEqual(try await bench.states([needs, follows]), [.skipped, .ready])
             try expectEqual(try await bench.failure(needs).code, JobFailure.Code.dependencyCancelled)
         },
-        Check("aRunningJobIsAskedToStopOnce") { source in
-            let bench = try await Workbench(source)
+        Check("aRunningJobIsAskedToStopOnce") { bench in
             let job = try await bench.enqueue(bench.job())
             let lease = try await bench.claimOne().lease
-            try expectEqual(try await bench.store.cancel([job], now: bench.now), [.requested])
+            try expectEqual(try await bench.cancel([job]), [.requested])
             let asked = bench.now
             bench.advance(.seconds(1))
-            try expectEqual(try await bench.store.cancel([job], now: bench.now), [.requested])
+            try expectEqual(try await bench.cancel([job]), [.requested])
             try expectEqual(try await bench.record(job).cancelRequestedAt, asked)
             try expectEqual(try await bench.state(job), .running)
             try expectEqual(try await bench.end(lease, .cancelled), .recorded(.cancelled))
             try expectEqual(try await bench.result(job).attempt, 1)
             try expectEqual(try await bench.store.attempts(of: job).map(\.outcome), [.cancelled])
         },
-        Check("aRunningJobThatSucceedsBeforeItStopsHasSucceeded") { source in
-            let bench = try await Workbench(source)
+        Check("aRunningJobThatSucceedsBeforeItStopsHasSucceeded") { bench in
             let job = try await bench.enqueue(bench.job())
             let lease = try await bench.claimOne().lease
-            _ = try await bench.store.cancel([job], now: bench.now)
+            try await bench.cancel([job])
             try expectEqual(try await bench.end(lease, .succeeded(JSONText("1"))), .recorded(.succeeded))
-            try expectEqual(try await bench.store.cancel([job], now: bench.now), [.alreadyFinal(.succeeded)])
+            try expectEqual(try await bench.cancel([job]), [.alreadyFinal(.succeeded)])
         },
-        Check("aJobAskedToStopIsNotTriedAgain") { source in
-            for restarts in [false, true] {
-                var bench = try await Workbench(source)
-                let jobs = [try await bench.enqueue(bench.job()), try await bench.enqueue(bench.job())]
-                let leases = try await bench.claim().map(\.lease)
-                _ = try await bench.store.cancel(jobs, now: bench.now)
-                // The request to cancel survives a restart.
-                if restarts { bench = try await bench.restarted() }
-                try expectEqual(try await bench.end(leases[0], .retry(.broken, after: .zero)), .recorded(.cancelled))
-                try expectEqual(try await bench.end(leases[1], .interrupted), .recorded(.cancelled))
-                try expectEqual(try await bench.store.attempts(of: jobs[0]).map(\.retryAt), [nil])
-                try expectEqual(try await bench.store.attempts(of: jobs[0]).map(\.outcome), [.failed])
-                try expectEqual(try await bench.claim(), [])
-                try await source.end(bench.store)
-            }
+        Check("aJobAskedToStopIsNotTriedAgain", each: [false, true]) { bench, restarts in
+            let jobs = [try await bench.enqueue(bench.job()), try await bench.enqueue(bench.job())]
+            let leases = try await bench.claim().map(\.lease)
+            try await bench.cancel(jobs)
+            // The request to cancel survives a restart.
+            if restarts { try await bench.restart() }
+            try expectEqual(try await bench.end(leases[0], .retry(.broken, after: .zero)), .recorded(.cancelled))
+            try expectEqual(try await bench.end(leases[1], .interrupted), .recorded(.cancelled))
+            try expectEqual(try await bench.store.attempts(of: jobs[0]).map(\.retryAt), [nil])
+            try expectEqual(try await bench.store.attempts(of: jobs[0]).map(\.outcome), [.failed])
+            try expectEqual(try await bench.claim(), [])
         },
-        Check("cancellingAGraphCancelsEveryOpenJobOfIt") { source in
-            let bench = try await Workbench(source)
-            let receipt = try await bench.enqueue(
-                NewGraph(
-                    isGraph: true,
-                    jobs: [
-                        bench.job(), bench.job(),
-                        // This dependent comes before its dependency.
-                        bench.job(after: [NewDependency(on: .new(3))]),
-                        bench.job(after: [NewDependency(on: .new(1), condition: .finished)]),
-                    ]))
-            let outside = try await bench.enqueue(bench.job(after: [NewDependency(on: .existing(receipt.jobs[2]))]))
+        Check("cancellingAGraphCancelsEveryOpenJobOfIt") { bench in
+            let receipt = try await bench.enqueue(graph: [
+                bench.job(), bench.job(),
+                // This dependent comes before its dependency.
+                bench.job(after: [.new(3)]),
+                bench.job(after: [.new(1, .finished)]),
+            ])
+            let outside = try await bench.enqueue(bench.job(after: [.existing(receipt.jobs[2])]))
             try await bench.runOne()
             let lease = try await bench.claimOne().lease
             try expectEqual(

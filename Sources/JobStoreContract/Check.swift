@@ -8,9 +8,23 @@ public struct Check: Sendable, CustomStringConvertible {
     /// store.
     public let run: @Sendable (StoreSource) async throws -> Void
 
-    init(_ name: String, _ run: @escaping @Sendable (StoreSource) async throws -> Void) {
+    init(_ name: String, _ run: @escaping @Sendable (Workbench) async throws -> Void) {
         self.name = name
-        self.run = run
+        self.run = { source in try await run(Workbench(source)) }
+    }
+
+    /// Runs the check for each case, one after another on the same database.
+    init<Case: Sendable>(
+        _ name: String, each cases: [Case], _ run: @escaping @Sendable (Workbench, Case) async throws -> Void
+    ) {
+        self.name = name
+        self.run = { source in
+            for one in cases {
+                let bench = try await Workbench(source)
+                try await run(bench, one)
+                try await bench.end()
+            }
+        }
     }
 
     public var description: String { name }
@@ -35,12 +49,6 @@ public struct StoreSource: Sendable {
     ) {
         self.open = open
         self.end = end
-    }
-
-    /// Ends the store and opens its database again, as a restart of the process does.
-    func reopen(_ store: any JobStore, _ clock: any StoreClock) async throws -> any JobStore {
-        try await end(store)
-        return try await open(clock)
     }
 }
 

@@ -2,8 +2,7 @@ import Jobs
 
 extension Check {
     static let claiming: [Check] = [
-        Check("aClaimStartsAnAttemptUnderALease") { source in
-            let bench = try await Workbench(source)
+        Check("aClaimStartsAnAttemptUnderALease") { bench in
             let input = JSONText("[1,2]")
             let job = try await bench.enqueue(bench.job(input: input))
             let claimed = try await bench.claimOne()
@@ -18,8 +17,7 @@ extension Check {
             try expectEqual(record.startedAt, bench.now)
             try expectEqual(try await bench.claim(), [])
         },
-        Check("withinAQueueHigherPrioritiesGoFirstAndThenThoseReadyForLonger") { source in
-            let bench = try await Workbench(source)
+        Check("withinAQueueHigherPrioritiesGoFirstAndThenThoseReadyForLonger") { bench in
             var jobs: [Priority: [JobID]] = [:]
             for priority in [Priority.normal, .veryLow, .veryHigh, .low, .high, .veryHigh, .normal] {
                 jobs[priority, default: []].append(try await bench.enqueue(bench.job(priority: priority)))
@@ -27,8 +25,7 @@ extension Check {
             let expected = Priority.allCases.sorted(by: >).flatMap { jobs[$0]! }
             try expectEqual(try await bench.claim().map(\.lease.job), expected)
         },
-        Check("ageingLiftsAJobThatWaits") { source in
-            let bench = try await Workbench(source)
+        Check("ageingLiftsAJobThatWaits") { bench in
             let old = try await bench.enqueue(bench.job(priority: .low))
             bench.advance(.seconds(99))
             let normal = try await bench.enqueue(bench.job(priority: .normal))
@@ -39,8 +36,7 @@ extension Check {
             bench.advance(.seconds(1))
             try expectEqual(try await bench.claim(1, ageing: .seconds(100)).map(\.lease.job), [old])
         },
-        Check("aJobThatBecomesReadyLaterHidesNoneThatWaits") { source in
-            let bench = try await Workbench(source)
+        Check("aJobThatBecomesReadyLaterHidesNoneThatWaits") { bench in
             let later = try await bench.enqueue(bench.job(priority: .low, dueAt: bench.now + .seconds(10)))
             let waiting = try await bench.enqueue(bench.job(priority: .low))
             bench.advance(.seconds(10))
@@ -49,28 +45,25 @@ extension Check {
             for _ in 0..<3 { order += try await bench.claim(1, ageing: .seconds(10)).map(\.lease.job) }
             try expectEqual(order, [waiting, normal, later])
         },
-        Check("ageingEndsAtTheHighestPriority") { source in
-            let bench = try await Workbench(source)
+        Check("ageingEndsAtTheHighestPriority") { bench in
             let high = try await bench.enqueue(bench.job(priority: .veryHigh))
             let low = try await bench.enqueue(bench.job(priority: .veryLow))
             bench.advance(.seconds(100_000))
             try expectEqual(try await bench.claim(2, ageing: .seconds(1)).map(\.lease.job), [high, low])
         },
-        Check("aQueueRunsNoMoreThanItsLimit") { source in
-            let bench = try await Workbench(source)
-            _ = try await bench.store.change(QueueChange(name: "narrow", limit: 2), now: bench.now)
+        Check("aQueueRunsNoMoreThanItsLimit") { bench in
+            try await bench.change(QueueChange(name: "narrow", limit: 2))
             for _ in 0..<5 { _ = try await bench.enqueue(bench.job(queue: "narrow")) }
             let first = try await bench.claim()
             try expectEqual(first.count, 2)
             try expectEqual(try await bench.claim().count, 0)
             try await bench.end(first[0].lease, .succeeded(JSONText("1")))
             try expectEqual(try await bench.claim().count, 1)
-            _ = try await bench.store.change(QueueChange(name: "narrow", limit: 4), now: bench.now)
+            try await bench.change(QueueChange(name: "narrow", limit: 4))
             try expectEqual(try await bench.claim().count, 2)
         },
-        Check("theSlotsThatEndsGiveBackAreClaimedInTheSameExchange") { source in
-            let bench = try await Workbench(source)
-            _ = try await bench.store.change(QueueChange(name: "single", limit: 1), now: bench.now)
+        Check("theSlotsThatEndsGiveBackAreClaimedInTheSameExchange") { bench in
+            try await bench.change(QueueChange(name: "single", limit: 1))
             for _ in 0..<2 { _ = try await bench.enqueue(bench.job(queue: "single")) }
             let first = try await bench.claimOne()
             let exchange = try await bench.store.exchange(
@@ -79,21 +72,19 @@ extension Check {
             try expectEqual(exchange.finished, [.recorded(.succeeded)])
             try expectEqual(exchange.claimed.count, 1)
         },
-        Check("aPausedQueueStartsNothingUntilItIsResumed") { source in
-            var bench = try await Workbench(source)
+        Check("aPausedQueueStartsNothingUntilItIsResumed") { bench in
             let job = try await bench.enqueue(bench.job())
-            let paused = try await bench.store.change(QueueChange(name: "default", isPaused: true), now: bench.now)
+            let paused = try await bench.change(QueueChange(name: "default", isPaused: true))
             try expectEqual(paused.pausedAt, bench.now)
             try expectEqual(try await bench.claim(), [])
-            bench = try await bench.restarted()
+            try await bench.restart()
             try expectEqual(try await bench.claim(), [])
-            _ = try await bench.store.change(QueueChange(name: "default", isPaused: false), now: bench.now)
+            try await bench.change(QueueChange(name: "default", isPaused: false))
             try expectEqual(try await bench.claim().map(\.lease.job), [job])
         },
-        Check("slotsAreSharedBetweenQueuesByWeight") { source in
-            let bench = try await Workbench(source)
-            _ = try await bench.store.change(QueueChange(name: "heavy", limit: 100, weight: 3), now: bench.now)
-            _ = try await bench.store.change(QueueChange(name: "light", limit: 100, weight: 1), now: bench.now)
+        Check("slotsAreSharedBetweenQueuesByWeight") { bench in
+            try await bench.change(QueueChange(name: "heavy", limit: 100, weight: 3))
+            try await bench.change(QueueChange(name: "light", limit: 100, weight: 1))
             var light: Set<JobID> = []
             for _ in 0..<40 {
                 _ = try await bench.enqueue(bench.job(queue: "heavy"))
@@ -106,29 +97,26 @@ extension Check {
             try expectEqual(claimed.count, 24)
             try expectEqual(claimed.filter(light.contains).count, 6)
         },
-        Check("anIdleQueueLeavesItsShareToTheOthers") { source in
-            let bench = try await Workbench(source)
-            _ = try await bench.store.change(QueueChange(name: "heavy", limit: 100, weight: 9), now: bench.now)
+        Check("anIdleQueueLeavesItsShareToTheOthers") { bench in
+            try await bench.change(QueueChange(name: "heavy", limit: 100, weight: 9))
             for _ in 0..<5 { _ = try await bench.enqueue(bench.job()) }
             try expectEqual(try await bench.claim(5).count, 5)
         },
-        Check("noSlotsClaimNothing") { source in
-            let bench = try await Workbench(source)
+        Check("noSlotsClaimNothing") { bench in
             _ = try await bench.enqueue(bench.job())
             try expectEqual(try await bench.claim(0), [])
         },
-        Check("manyJobsBecomeDueAtOnceAndNoneIsForgotten") { source in
-            let bench = try await Workbench(source)
-            _ = try await bench.store.change(QueueChange(name: "wide", limit: 5000), now: bench.now)
+        Check("manyJobsBecomeDueAtOnceAndNoneIsForgotten") { bench in
+            try await bench.change(QueueChange(name: "wide", limit: 5000))
             let dueAt = bench.now + .seconds(1)
             let job = bench.job(queue: "wide", dueAt: dueAt)
-            _ = try await bench.enqueue(NewGraph(isGraph: true, jobs: Array(repeating: job, count: 2500)))
+            _ = try await bench.enqueue(graph: Array(repeating: job, count: 2500))
             bench.advance(.seconds(2))
             var started = 0
             // A caller that receives a next due time in the past claims again at once.
             var isMoreDue = true
             while isMoreDue {
-                let exchange = try await bench.store.exchange([], claim: ClaimRequest(slots: 5000), now: bench.now)
+                let exchange = try await bench.exchange(slots: 5000)
                 started += exchange.claimed.count
                 isMoreDue = exchange.nextDueAt.map { $0 <= bench.now } ?? false
             }

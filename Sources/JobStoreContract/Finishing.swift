@@ -2,15 +2,14 @@ import Jobs
 
 extension Check {
     static let finishing: [Check] = [
-        Check("aSuccessIsKeptWithItsResult") { source in
-            var bench = try await Workbench(source)
+        Check("aSuccessIsKeptWithItsResult") { bench in
             let job = try await bench.enqueue(bench.job())
             let claimed = try await bench.claimOne()
             bench.advance(.seconds(3))
             let value = JSONText("{\"status\":201}")
             try expectEqual(try await bench.end(claimed.lease, .succeeded(value)), .recorded(.succeeded))
             let finishedAt = bench.now
-            bench = try await bench.restarted()
+            try await bench.restart()
             try expectEqual(
                 try await bench.result(job),
                 JobResult(job: job, attempt: 1, value: .succeeded(value), finishedAt: finishedAt))
@@ -23,23 +22,20 @@ extension Check {
                 error: nil, retryAt: nil)
             try expectEqual(try await bench.store.attempts(of: job), [attempt])
         },
-        Check("aFailureIsKeptWithItsCodeAndDetail") { source in
-            let bench = try await Workbench(source)
+        Check("aFailureIsKeptWithItsCodeAndDetail") { bench in
             let job = try await bench.enqueue(bench.job())
             try await bench.runOne(.failed(.broken))
             try expectEqual(try await bench.result(job).value, .ended(.failed, .broken))
             try expectEqual(try await bench.store.attempts(of: job).map(\.error), [.broken])
             try expectEqual(try await bench.store.attempts(of: job).map(\.outcome), [.failed])
         },
-        Check("aTimeoutIsAnOutcomeOfTheAttempt") { source in
-            let bench = try await Workbench(source)
+        Check("aTimeoutIsAnOutcomeOfTheAttempt") { bench in
             let job = try await bench.enqueue(bench.job())
             try await bench.runOne(.failed(.broken, timedOut: true))
             try expectEqual(try await bench.store.attempts(of: job).map(\.outcome), [.timedOut])
             try expectEqual(try await bench.state(job), .failed)
         },
-        Check("theConnectionsOfAnAttemptAreKeptWhateverItsEnd") { source in
-            var bench = try await Workbench(source)
+        Check("theConnectionsOfAnAttemptAreKeptWhateverItsEnd") { bench in
             let later = Duration.seconds(30)
             let refused = NewGraph(isGraph: false, jobs: [bench.job(after: [bench.dependencyThatIsNot])])
             let endings: [AttemptEnd.Ending] = [
@@ -55,7 +51,7 @@ extension Check {
                 try await bench.end(try await bench.claimOne().lease, ending, connections: connections)
                 ended.append((job, connections))
             }
-            bench = try await bench.restarted()
+            try await bench.restart()
             for (job, connections) in ended {
                 try expectEqual(try await bench.store.attempts(of: job).map(\.connections), [connections])
             }
@@ -66,8 +62,7 @@ extension Check {
                 try await bench.end(claimed.lease, .failed(.broken), connections: JSONText("[1]")), .leaseLost)
             try expectEqual(try await bench.store.attempts(of: claimed.lease.job).last?.connections, nil)
         },
-        Check("aRetryUsesUpATryAndWaitsForItsTime") { source in
-            let bench = try await Workbench(source)
+        Check("aRetryUsesUpATryAndWaitsForItsTime") { bench in
             let job = try await bench.enqueue(bench.job())
             let at = bench.now + .seconds(30)
             let claimed = try await bench.claimOne()
@@ -81,15 +76,13 @@ extension Check {
             try expectEqual(again.lease, Lease(job: job, attempt: 2))
             try expectEqual(again.tries, 1)
         },
-        Check("aRetryWithoutAWaitIsReadyAtOnce") { source in
-            let bench = try await Workbench(source)
+        Check("aRetryWithoutAWaitIsReadyAtOnce") { bench in
             let job = try await bench.enqueue(bench.job())
             let claimed = try await bench.claimOne()
             try expectEqual(try await bench.end(claimed.lease, .retry(.broken, after: .zero)), .recorded(.ready))
             try expectEqual(try await bench.claimOne().lease, Lease(job: job, attempt: 2))
         },
-        Check("p7AnInterruptedAttemptUsesUpNoTry") { source in
-            let bench = try await Workbench(source)
+        Check("p7AnInterruptedAttemptUsesUpNoTry") { bench in
             let job = try await bench.enqueue(bench.job())
             let claimed = try await bench.claimOne()
             try expectEqual(try await bench.end(claimed.lease, .interrupted), .recorded(.ready))
@@ -99,8 +92,7 @@ extension Check {
             try expectEqual(try await bench.store.attempts(of: job).map(\.outcome), [.interrupted])
             try expectEqual(try await bench.claimOne().lease.attempt, 2)
         },
-        Check("p3AnEndUnderALostLeaseChangesNothing") { source in
-            let bench = try await Workbench(source)
+        Check("p3AnEndUnderALostLeaseChangesNothing") { bench in
             let job = try await bench.enqueue(bench.job())
             let first = try await bench.claimOne().lease
             try await bench.end(first, .retry(.broken, after: .zero))
@@ -122,8 +114,7 @@ extension Check {
             try expectEqual(try await bench.result(job).value, .succeeded(JSONText("\"right\"")))
             try expectEqual(try await bench.store.attempts(of: job).count, 2)
         },
-        Check("p3OfTwoEndsOfOneLeaseTheFirstCounts") { source in
-            let bench = try await Workbench(source)
+        Check("p3OfTwoEndsOfOneLeaseTheFirstCounts") { bench in
             let job = try await bench.enqueue(bench.job())
             let lease = try await bench.claimOne().lease
             let exchange = try await bench.store.exchange(
@@ -134,8 +125,7 @@ extension Check {
             try expectEqual(exchange.finished, [.recorded(.succeeded), .leaseLost])
             try expectEqual(try await bench.result(job).value, .succeeded(JSONText("1")))
         },
-        Check("p4ChildrenAreEnqueuedWithTheSuccess") { source in
-            let bench = try await Workbench(source)
+        Check("p4ChildrenAreEnqueuedWithTheSuccess") { bench in
             _ = try await bench.enqueue(bench.job())
             let lease = try await bench.claimOne().lease
             let child = NewGraph(isGraph: false, jobs: [bench.job(input: JSONText("7"))])
@@ -144,8 +134,7 @@ extension Check {
             try expectEqual(claimed.input, JSONText("7"))
             try expect(claimed.lease.job > lease.job, "the child is a new job")
         },
-        Check("p4ChildrenThatRefuseEachOtherAreAFailure") { source in
-            let bench = try await Workbench(source)
+        Check("p4ChildrenThatRefuseEachOtherAreAFailure") { bench in
             let job = try await bench.enqueue(bench.job())
             let lease = try await bench.claimOne().lease
             let children = (0..<2).map {
@@ -156,8 +145,7 @@ extension Check {
             try expectEqual(try await bench.failure(job).code, JobFailure.Code.childrenRefused)
             try expectEqual(try await bench.claim(), [])
         },
-        Check("p4ASuccessWhoseChildrenAreRefusedIsAFailure") { source in
-            let bench = try await Workbench(source)
+        Check("p4ASuccessWhoseChildrenAreRefusedIsAFailure") { bench in
             let job = try await bench.enqueue(bench.job())
             let lease = try await bench.claimOne().lease
             let children = [bench.job(), bench.job(after: [bench.dependencyThatIsNot])].map {
@@ -168,9 +156,8 @@ extension Check {
             try expectEqual(try await bench.failure(job).code, JobFailure.Code.childrenRefused)
             try expectEqual(try await bench.store.jobs(JobFilter()).map(\.id), [job])
         },
-        Check("p4AQueueThatWasRemovedIsMadeForAChild") { source in
-            var bench = try await Workbench(source)
-            _ = try await bench.store.change(QueueChange(name: "net", limit: 1, isPaused: true), now: bench.now)
+        Check("p4AQueueThatWasRemovedIsMadeForAChild") { bench in
+            try await bench.change(QueueChange(name: "net", limit: 1, isPaused: true))
             let parent = try await bench.enqueue(bench.job())
             let lease = try await bench.claimOne().lease
             try expectEqual(try await bench.store.removeQueue("net", now: bench.now), .removed)
@@ -178,14 +165,13 @@ extension Check {
             try expectEqual(
                 try await bench.end(lease, .succeeded(JSONText("1"), children: children)), .recorded(.succeeded))
             try expectEqual(try await bench.state(parent), .succeeded)
-            bench = try await bench.restarted()
+            try await bench.restart()
             try expectEqual(
                 try await bench.store.queues().map(\.settings),
                 ["code", "default", "net"].map { QueueSettings(name: $0) })
             try expectEqual(try await bench.claim().count, 3)
         },
-        Check("onlyTheLastAttemptsAreReadWithTheirConnections") { source in
-            let bench = try await Workbench(source)
+        Check("onlyTheLastAttemptsAreReadWithTheirConnections") { bench in
             let job = try await bench.enqueue(bench.job())
             let made = (1...AttemptRecord.maxWithConnections + 3).map { JSONText(trusted: Array("[\($0)]".utf8)) }
             for connections in made {
@@ -196,8 +182,7 @@ extension Check {
                 try await bench.store.attempts(of: job).map(\.connections),
                 Array(repeating: nil, count: 3) + made.dropFirst(3).map(Optional.some))
         },
-        Check("p3AChildOfALostLeaseIsNotEnqueued") { source in
-            let bench = try await Workbench(source)
+        Check("p3AChildOfALostLeaseIsNotEnqueued") { bench in
             let job = try await bench.enqueue(bench.job())
             let lease = try await bench.claimOne().lease
             try await bench.end(lease, .failed(.broken))
@@ -205,8 +190,7 @@ extension Check {
             try expectEqual(try await bench.end(lease, .succeeded(JSONText("1"), children: [child])), .leaseLost)
             try expectEqual(try await bench.store.jobs(JobFilter()).map(\.id), [job])
         },
-        Check("aJobThatRepeatsAnotherNamesIt") { source in
-            let bench = try await Workbench(source)
+        Check("aJobThatRepeatsAnotherNamesIt") { bench in
             let first = try await bench.enqueue(bench.job())
             try await bench.runOne(.failed(.broken))
             var again = bench.job()
@@ -215,7 +199,9 @@ extension Check {
             try expectEqual(try await bench.record(second).repeats, first)
             try expectEqual(try await bench.state(first), .failed)
         },
-        Check("p2EveryJobOfARandomDayComesToOneOutcome") { source in try await randomDay(source, seed: 20_250_615) },
-        Check("p2EveryJobOfAnotherRandomDayComesToOneOutcome") { source in try await randomDay(source, seed: 7) },
+        Check("p2EveryJobOfARandomDayComesToOneOutcome") { bench in
+            try await randomDay(bench, seed: 20_250_615)
+        },
+        Check("p2EveryJobOfAnotherRandomDayComesToOneOutcome") { bench in try await randomDay(bench, seed: 7) },
     ]
 }

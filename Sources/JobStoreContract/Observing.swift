@@ -26,11 +26,9 @@ final class Recorder: Sendable {
 
 extension Check {
     static let observing: [Check] = [
-        Check("observersHearOfEveryChangeBeforeItsCallerGoesOn") { source in
-            let bench = try await Workbench(source)
+        Check("observersHearOfEveryChangeBeforeItsCallerGoesOn") { bench in
             let recorder = Recorder(bench.store)
-            let receipt = try await bench.enqueue(
-                NewGraph(isGraph: true, jobs: [bench.job(), bench.job(after: [NewDependency(on: .new(0))])]))
+            let receipt = try await bench.enqueue(graph: [bench.job(), bench.job(after: [.new(0)])])
             let (first, second) = (receipt.jobs[0], receipt.jobs[1])
             func change(
                 _ job: JobID, _ state: JobState, _ attempt: Int, dueAt: Timestamp? = nil,
@@ -51,7 +49,7 @@ extension Check {
             let again = try await bench.claimOne().lease
             expected += [change(first, .ready, 1), change(first, .running, 2)]
             try expectEqual(recorder.jobs, expected)
-            _ = try await bench.store.cancel([first], now: bench.now)
+            try await bench.cancel([first])
             var request = change(first, .running, 2)
             request.isCancelRequest = true
             expected.append(request)
@@ -60,8 +58,7 @@ extension Check {
             expected += [change(first, .cancelled, 2), change(second, .skipped, 0, .dependency(first))]
             try expectEqual(recorder.jobs, expected)
         },
-        Check("observersGetTheInputOfAJobThatWasAccepted") { source in
-            let bench = try await Workbench(source)
+        Check("observersGetTheInputOfAJobThatWasAccepted") { bench in
             let recorder = Recorder(bench.store)
             let parent = try await bench.enqueue(bench.job(input: JSONText("1")))
             let lease = try await bench.claimOne().lease
@@ -70,35 +67,30 @@ extension Check {
             try expectEqual(recorder.jobs.map(\.input), [JSONText("1"), nil, nil, JSONText("2")])
             try expectEqual(recorder.jobs.map(\.job), [parent, parent, parent, JobID(parent.rawValue + 1)])
         },
-        Check("observersHearOfQueuesAndDefinitions") { source in
-            let bench = try await Workbench(source)
+        Check("observersHearOfQueuesAndDefinitions") { bench in
             let recorder = Recorder(bench.store)
-            _ = try await bench.store.change(QueueChange(name: "default", isPaused: true), now: bench.now)
+            try await bench.change(QueueChange(name: "default", isPaused: true))
             try expectEqual(recorder.all, [.queues])
-            _ = try await bench.store.change(QueueChange(name: "default", isPaused: true), now: bench.now)
+            try await bench.change(QueueChange(name: "default", isPaused: true))
             try expectEqual(recorder.all, [.queues])
-            try await bench.store.change(
-                DefinitionChange(definitions: [Definition(name: "new", kind: "noop")]), now: bench.now)
+            try await bench.change(DefinitionChange(definitions: [Definition(name: "new", kind: "noop")]))
             try expectEqual(recorder.all, [.queues, .definitions])
         },
-        Check("whatChangesNothingIsNotTold") { source in
-            let bench = try await Workbench(source)
+        Check("whatChangesNothingIsNotTold") { bench in
             let recorder = Recorder(bench.store)
             _ = try await bench.refusal(of: NewGraph(isGraph: false, jobs: [bench.job(queue: "nowhere")]))
             _ = try await bench.claim()
-            _ = try await bench.store.cancel([JobID(999)], now: bench.now)
+            try await bench.cancel([JobID(999)])
             try expectEqual(recorder.all, [])
         },
-        Check("anObservationEndsWhenItIsCancelled") { source in
-            let bench = try await Workbench(source)
+        Check("anObservationEndsWhenItIsCancelled") { bench in
             let recorder = Recorder(bench.store)
             _ = try await bench.enqueue(bench.job())
             recorder.stop()
             _ = try await bench.enqueue(bench.job())
             try expectEqual(recorder.jobs.count, 1)
         },
-        Check("callersThatShareACommitAreToldInOneOrder") { source in
-            let bench = try await Workbench(source)
+        Check("callersThatShareACommitAreToldInOneOrder") { bench in
             let recorder = Recorder(bench.store)
             let job = bench.job()
             try await withThrowingTaskGroup(of: Void.self) { group in

@@ -2,8 +2,7 @@ import Jobs
 
 extension Check {
     static let pruning: [Check] = [
-        Check("pruningDeletesOldFinishedJobsWithAllThatIsTheirs") { source in
-            let bench = try await Workbench(source)
+        Check("pruningDeletesOldFinishedJobsWithAllThatIsTheirs") { bench in
             let old = try await bench.enqueue(bench.job(input: JSONText("1")))
             try await bench.runOne()
             let failed = try await bench.enqueue(bench.job())
@@ -23,12 +22,11 @@ extension Check {
             let queue = try unwrap(try await bench.store.queues().first { $0.settings.name == "default" })
             try expectEqual(queue.counts.total, 1)
         },
-        Check("aJobStaysWhileItsGraphOrADependentIsOpen") { source in
-            let bench = try await Workbench(source)
-            let receipt = try await bench.enqueue(NewGraph(isGraph: true, jobs: [bench.job(), bench.job()]))
+        Check("aJobStaysWhileItsGraphOrADependentIsOpen") { bench in
+            let receipt = try await bench.enqueue(graph: [bench.job(), bench.job()])
             let lone = try await bench.enqueue(bench.job())
             let dependent = try await bench.enqueue(
-                bench.job(after: [NewDependency(on: .existing(lone))], dueAt: bench.now + .seconds(9)))
+                bench.job(after: [.existing(lone)], dueAt: bench.now + .seconds(9)))
             let claimed = try await bench.claim()
             for job in claimed where job.lease.job != receipt.jobs[1] {
                 try await bench.end(job.lease, .succeeded(JSONText("1")))
@@ -36,15 +34,14 @@ extension Check {
             bench.advance(.seconds(1))
             let request = PruneRequest(finishedBefore: bench.now)
             try expectEqual(try await bench.prune(request), 0)
-            _ = try await bench.store.cancel([dependent], now: bench.now)
+            try await bench.cancel([dependent])
             try await bench.end(Lease(job: receipt.jobs[1], attempt: 1), .succeeded(JSONText("1")))
             bench.advance(.seconds(1))
             let later = PruneRequest(finishedBefore: bench.now)
             try expectEqual(try await bench.prune(later), 4)
             try expectEqual(try await bench.store.graph(receipt.graph!), nil)
         },
-        Check("pruningGoesOnWhereItStopped") { source in
-            let bench = try await Workbench(source)
+        Check("pruningGoesOnWhereItStopped") { bench in
             var jobs: [JobID] = []
             for _ in 0..<5 {
                 jobs.append(try await bench.enqueue(bench.job()))
@@ -59,10 +56,8 @@ extension Check {
             try expectEqual(second, PruneStep(deleted: 2, next: nil))
             try expectEqual(try await bench.store.jobs(JobFilter()).map(\.id), [young])
         },
-        Check("aGraphIsPrunedWholeByItsOutcome") { source in
-            let bench = try await Workbench(source)
-            let receipt = try await bench.enqueue(
-                NewGraph(isGraph: true, jobs: Array(repeating: bench.job(), count: 3)))
+        Check("aGraphIsPrunedWholeByItsOutcome") { bench in
+            let receipt = try await bench.enqueue(graph: Array(repeating: bench.job(), count: 3))
             for job in try await bench.claim() {
                 try await bench.end(
                     job.lease,
@@ -80,13 +75,12 @@ extension Check {
             try expectEqual(try await bench.store.graph(receipt.graph!), nil)
             try expectEqual(try unwrap(try await bench.store.queues().first).counts.total, 0)
         },
-        Check("whatAKeptJobDependedOnIsKept") { source in
-            let bench = try await Workbench(source)
-            let graph = try await bench.enqueue(NewGraph(isGraph: true, jobs: [bench.job(), bench.job()]))
+        Check("whatAKeptJobDependedOnIsKept") { bench in
+            let graph = try await bench.enqueue(graph: [bench.job(), bench.job()])
             let lone = try await bench.enqueue(bench.job())
             for job in try await bench.claim() { try await bench.end(job.lease, .succeeded(JSONText("1"))) }
-            let parents = [NewDependency(on: .existing(lone)), NewDependency(on: .existing(graph.jobs[0]))]
-            let dependent = try await bench.enqueue(bench.job(after: parents))
+            let dependencies: [NewDependency] = [.existing(lone), .existing(graph.jobs[0])]
+            let dependent = try await bench.enqueue(bench.job(after: dependencies))
             try await bench.runOne(.failed(.broken))
             bench.advance(.seconds(1))
             let succeeded = PruneRequest(finishedBefore: bench.now, outcomes: [.succeeded])
@@ -97,8 +91,7 @@ extension Check {
             // Dependents are deleted before their dependencies, so that one walk is enough.
             try expectEqual(try await bench.prune(PruneRequest(finishedBefore: bench.now)), 4)
         },
-        Check("aClockThatOnceJumpedForwardDoesNotStopPruning") { source in
-            let bench = try await Workbench(source)
+        Check("aClockThatOnceJumpedForwardDoesNotStopPruning") { bench in
             let old = try await bench.enqueue(bench.job())
             try await bench.runOne()
             bench.advance(.seconds(1_000_000))
@@ -113,20 +106,18 @@ extension Check {
             try expectEqual(try await bench.store.job(next), nil)
             try expectEqual(try await bench.store.jobs(JobFilter()).map(\.id), [future])
         },
-        Check("aPrunedNumberIsNeverUsedAgain") { source in
-            var bench = try await Workbench(source)
-            let receipt = try await bench.enqueue(NewGraph(isGraph: true, jobs: [bench.job()]))
+        Check("aPrunedNumberIsNeverUsedAgain") { bench in
+            let receipt = try await bench.enqueue(graph: [bench.job()])
             try await bench.runOne()
             bench.advance(.seconds(1))
             try expectEqual(
                 try await bench.prune(PruneRequest(finishedBefore: bench.now)), 1)
-            bench = try await bench.restarted()
-            let next = try await bench.enqueue(NewGraph(isGraph: true, jobs: [bench.job()]))
+            try await bench.restart()
+            let next = try await bench.enqueue(graph: [bench.job()])
             try expect(next.jobs[0] > receipt.jobs[0], "the job's number \(next.jobs[0]) is new")
             try expect(next.graph! > receipt.graph!, "the graph's number \(next.graph!) is new")
         },
-        Check("aKeyLastsAsLongAsItsJobs") { source in
-            let bench = try await Workbench(source)
+        Check("aKeyLastsAsLongAsItsJobs") { bench in
             let graph = NewGraph(
                 isGraph: false, jobs: [bench.job(), bench.job(dueAt: bench.now + .seconds(60))],
                 key: IdempotencyKey(name: "k", fingerprint: 1))

@@ -3,11 +3,10 @@ import Jobs
 /// Runs innocent jobs together with jobs that crash the process some time after their start, and restarts until no job
 /// is left. Expects that no innocent job fails, that each guilty one fails with `crashed`, and that the number of
 /// starts is bounded (P6, P14).
-func randomCrashes(_ source: StoreSource, seed: UInt64) async throws {
+func randomCrashes(_ bench: Workbench, seed: UInt64) async throws {
     let maxRescues = 2
     var random = SplitMix64(seed: seed)
-    var bench = try await Workbench(source)
-    _ = try await bench.store.change(QueueChange(name: "default", limit: 200), now: bench.now)
+    try await bench.change(QueueChange(name: "default", limit: 200))
     /// How long each job runs. A guilty job then crashes the process.
     var times: [JobID: Duration] = [:]
     var guilty: Set<JobID> = []
@@ -22,9 +21,9 @@ func randomCrashes(_ source: StoreSource, seed: UInt64) async throws {
     }
     var starts = 1
     while try await runUntilACrash(bench, times, guilty) {
-        bench = try await bench.restarted()
+        try await bench.restart()
         bench.advance(.seconds(1))
-        let report = try await bench.store.rescueOrphans(maxRescues: maxRescues, after: .crash, now: bench.now)
+        let report = try await bench.rescue(maxRescues: maxRescues, after: .crash)
         try expect(Set(report.failed).isSubset(of: guilty), "an innocent job failed, seed \(seed)")
         starts += 1
         try expect(starts < 1000, "no end, seed \(seed)")
@@ -46,7 +45,6 @@ func randomCrashes(_ source: StoreSource, seed: UInt64) async throws {
         return sum + beside + maxRescues + 1
     }
     try expect(starts <= bound, "\(starts) starts for \(guilty.count) guilty jobs, at most \(bound), seed \(seed)")
-    try await source.end(bench.store)
 }
 
 /// Runs jobs until one of them crashes the process or none is left.
@@ -55,7 +53,7 @@ func randomCrashes(_ source: StoreSource, seed: UInt64) async throws {
 private func runUntilACrash(_ bench: Workbench, _ times: [JobID: Duration], _ guilty: Set<JobID>) async throws -> Bool {
     var running: [Lease: Timestamp] = [:]
     while true {
-        let answer = try await bench.store.exchange([], claim: ClaimRequest(slots: 256), now: bench.now)
+        let answer = try await bench.exchange(slots: 256)
         for job in answer.claimed { running[job.lease] = bench.now + times[job.lease.job]! }
         let first = running.min { ($0.value, $0.key.job) < ($1.value, $1.key.job) }
         guard let next = [first?.value, answer.nextDueAt].compactMap(\.self).min() else { return false }

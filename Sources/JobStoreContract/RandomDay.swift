@@ -16,9 +16,8 @@ struct SplitMix64: RandomNumberGenerator {
 
 /// Enqueues graphs, claims, ends, cancels and restarts at random. Expects that afterwards every job has one outcome and
 /// one result, and that the counts agree with the jobs (P2, P3).
-func randomDay(_ source: StoreSource, seed: UInt64) async throws {
+func randomDay(_ bench: Workbench, seed: UInt64) async throws {
     var random = SplitMix64(seed: seed)
-    var bench = try await Workbench(source)
     var running: [Lease] = []
     var jobs: [JobID] = []
     for _ in 0..<300 {
@@ -38,10 +37,10 @@ func randomDay(_ source: StoreSource, seed: UInt64) async throws {
             bench.clock.set(by: .seconds(Int.random(in: -7200...7200, using: &random)))
         case 18:
             guard let job = jobs.randomElement(using: &random) else { continue }
-            _ = try await bench.store.cancel([job], now: bench.now)
+            try await bench.cancel([job])
         default:
-            bench = try await bench.restarted()
-            _ = try await bench.store.rescueOrphans(maxRescues: 2, now: bench.now)
+            try await bench.restart()
+            try await bench.rescue(maxRescues: 2)
             running = []
         }
     }
@@ -55,7 +54,7 @@ func randomDay(_ source: StoreSource, seed: UInt64) async throws {
         }
     }
     try await expectConsistent(bench, jobs, seed: seed)
-    bench = try await bench.restarted()
+    try await bench.restart()
     try await expectConsistent(bench, jobs, seed: seed)
 }
 

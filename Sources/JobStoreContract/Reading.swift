@@ -2,24 +2,21 @@ import Jobs
 
 extension Check {
     static let reading: [Check] = [
-        Check("whatWasWrittenIsReadAtOnce") { source in
-            let bench = try await Workbench(source)
+        Check("whatWasWrittenIsReadAtOnce") { bench in
             for _ in 0..<20 {
                 let job = try await bench.enqueue(bench.job())
                 try expectEqual(try await bench.state(job), .ready)
             }
         },
-        Check("listingsAreNarrowedByEveryField") { source in
-            let bench = try await Workbench(source)
-            try await bench.store.change(
+        Check("listingsAreNarrowedByEveryField") { bench in
+            try await bench.change(
                 DefinitionChange(
-                    queues: [QueueChange(name: "net")], definitions: [Definition(name: "get", kind: "http")]),
-                now: bench.now)
+                    queues: [QueueChange(name: "net")], definitions: [Definition(name: "get", kind: "http")]))
             let get = try unwrap(try await bench.store.definitions().definitions.first { $0.definition.name == "get" })
             var other = bench.job(queue: "net")
             other.definition = get.id
             let step = try await bench.enqueue(bench.job())
-            let graph = try await bench.enqueue(NewGraph(isGraph: true, jobs: [other, bench.job()]))
+            let graph = try await bench.enqueue(graph: [other, bench.job()])
             func list(_ filter: JobFilter) async throws -> [JobID] { try await bench.store.jobs(filter).map(\.id) }
             try expectEqual(try await list(JobFilter()), [graph.jobs[1], graph.jobs[0], step])
             try expectEqual(try await list(JobFilter(order: .oldestFirst)), [step, graph.jobs[0], graph.jobs[1]])
@@ -33,9 +30,8 @@ extension Check {
                 try await list(JobFilter(queue: "default", graph: graph.graph, order: .oldestFirst)), [graph.jobs[1]])
             try expectEqual(try await list(JobFilter(states: [])), [])
         },
-        Check("listingsByStateFindEachState") { source in
-            let bench = try await Workbench(source)
-            _ = try await bench.store.change(QueueChange(name: "default", limit: 3), now: bench.now)
+        Check("listingsByStateFindEachState") { bench in
+            try await bench.change(QueueChange(name: "default", limit: 3))
             var expected: [JobState: [JobID]] = [:]
             for state in [JobState.succeeded, .failed, .cancelled] {
                 for _ in 0..<2 {
@@ -47,10 +43,10 @@ extension Check {
                     }
                 }
             }
-            let dependency = expected[.failed]![0]
+            let failed = expected[.failed]![0]
             for _ in 0..<2 {
                 expected[.skipped, default: []].append(
-                    try await bench.enqueue(bench.job(after: [NewDependency(on: .existing(dependency))])))
+                    try await bench.enqueue(bench.job(after: [.existing(failed)])))
             }
             for _ in 0..<3 { expected[.running, default: []].append(try await bench.enqueue(bench.job())) }
             _ = try await bench.claim()
@@ -61,7 +57,7 @@ extension Check {
                     try await bench.enqueue(bench.job(dueAt: bench.now + .seconds(9 - index))))
                 let running = expected[.running]![0]
                 expected[.blocked, default: []].append(
-                    try await bench.enqueue(bench.job(after: [NewDependency(on: .existing(running))])))
+                    try await bench.enqueue(bench.job(after: [.existing(running)])))
             }
             for state in JobState.allCases {
                 let jobs = expected[state]!
@@ -82,9 +78,8 @@ extension Check {
                 try expectEqual(counts[state], Int64(expected[state]!.count), "\(state):")
             }
         },
-        Check("aPageOfOneStateIsMergedFromQueuesAndPriorities") { source in
-            let bench = try await Workbench(source)
-            try await bench.store.change(DefinitionChange(queues: [QueueChange(name: "net")]), now: bench.now)
+        Check("aPageOfOneStateIsMergedFromQueuesAndPriorities") { bench in
+            try await bench.change(DefinitionChange(queues: [QueueChange(name: "net")]))
             var ready: [JobID] = []
             for index in 0..<12 {
                 ready.append(
@@ -108,8 +103,7 @@ extension Check {
                 JobFilter(states: [.ready, .scheduled], order: .oldestFirst, limit: 7))
             try expectEqual(both.map(\.id), (0..<7).map { JobID(ready[0].rawValue + $0) })
         },
-        Check("aPageEndsWhenItsInputsAreLarge") { source in
-            let bench = try await Workbench(source)
+        Check("aPageEndsWhenItsInputsAreLarge") { bench in
             let input = JSONText(string: String(repeating: "x", count: JSONText.maxBytes - 2))
             for _ in 0..<10 { _ = try await bench.enqueue(bench.job(input: input)) }
             var filter = JobFilter(order: .oldestFirst)
@@ -124,10 +118,8 @@ extension Check {
             try expectEqual(small.count, 10)
             try expect(small.allSatisfy { $0.input == nil }, "inputs are left out")
         },
-        Check("listingsPageByNumber") { source in
-            let bench = try await Workbench(source)
-            let receipt = try await bench.enqueue(
-                NewGraph(isGraph: true, jobs: Array(repeating: bench.job(), count: 5)))
+        Check("listingsPageByNumber") { bench in
+            let receipt = try await bench.enqueue(graph: Array(repeating: bench.job(), count: 5))
             let first = try await bench.store.jobs(JobFilter(limit: 2)).map(\.id)
             try expectEqual(first, [receipt.jobs[4], receipt.jobs[3]])
             let second = try await bench.store.jobs(JobFilter(graph: receipt.graph, after: first.last, limit: 2)).map(
@@ -136,11 +128,10 @@ extension Check {
             let up = try await bench.store.jobs(JobFilter(after: receipt.jobs[2], order: .oldestFirst)).map(\.id)
             try expectEqual(up, [receipt.jobs[3], receipt.jobs[4]])
         },
-        Check("graphsAreListedNewestFirst") { source in
-            let bench = try await Workbench(source)
+        Check("graphsAreListedNewestFirst") { bench in
             var graphs: [GraphID] = []
             for name in ["a", "b", "c"] {
-                graphs.append(try await bench.enqueue(NewGraph(name: name, isGraph: true, jobs: [bench.job()])).graph!)
+                graphs.append(try await bench.enqueue(graph: [bench.job()], name: name).graph!)
             }
             _ = try await bench.enqueue(bench.job())
             try expectEqual(try await bench.store.graphs(limit: 2, before: nil).map(\.name), ["c", "b"])
@@ -149,8 +140,7 @@ extension Check {
             try expectEqual(record.enqueuedAt, bench.now)
             try expectEqual(record.counts[.ready], 1)
         },
-        Check("whatIsNotThereIsNil") { source in
-            let bench = try await Workbench(source)
+        Check("whatIsNotThereIsNil") { bench in
             try expectEqual(try await bench.store.job(JobID(5)), nil)
             try expectEqual(try await bench.store.result(of: JobID(5)), nil)
             try expectEqual(try await bench.store.graph(GraphID(5)), nil)
@@ -159,8 +149,7 @@ extension Check {
             try expectEqual(try await bench.dependencies(of: JobID(5)), [])
             try expectEqual(try await bench.outputs(of: JobID(5)), [])
         },
-        Check("aPayloadOfOneMebibyteComesBackByteForByte") { source in
-            let bench = try await Workbench(source)
+        Check("aPayloadOfOneMebibyteComesBackByteForByte") { bench in
             let text = JSONText(
                 trusted: [UInt8(ascii: "\"")] + [UInt8](repeating: UInt8(ascii: "x"), count: JSONText.maxBytes - 4)
                     + Array("é\"".utf8).suffix(3))
@@ -170,9 +159,8 @@ extension Check {
             try expectEqual(try await bench.record(job).input, text)
             try expectEqual(try await bench.result(job).value, .succeeded(text))
         },
-        Check("aClosedStoreSaysSo") { source in
-            let bench = try await Workbench(source)
-            try await source.end(bench.store)
+        Check("aClosedStoreSaysSo") { bench in
+            try await bench.end()
             do {
                 _ = try await bench.store.enqueue([], now: bench.now)
                 throw Violation(description: "expected the closed store to refuse")

@@ -2,14 +2,13 @@ import Jobs
 
 extension Check {
     static let rescuing: [Check] = [
-        Check("p6OrphansAreReadyAtOnceAfterARestart") { source in
-            var bench = try await Workbench(source)
+        Check("p6OrphansAreReadyAtOnceAfterARestart") { bench in
             let job = try await bench.enqueue(bench.job())
             let waiting = try await bench.enqueue(bench.job())
             let lost = try await bench.claimOne().lease
-            bench = try await bench.restarted()
+            try await bench.restart()
             bench.advance(.seconds(5))
-            let report = try await bench.store.rescueOrphans(maxRescues: 3, now: bench.now)
+            let report = try await bench.rescue()
             try expectEqual(report, RescueReport(returned: [job], failed: [], cancelled: []))
             let record = try await bench.record(job)
             try expectEqual(record.state, .ready)
@@ -23,15 +22,13 @@ extension Check {
             // P3: if the lost attempt still reports its end, that changes nothing.
             try expectEqual(try await bench.end(lost, .succeeded(JSONText("1"))), .leaseLost)
         },
-        Check("p6AJobThatKeepsTakingTheDaemonDownFails") { source in
-            var bench = try await Workbench(source)
+        Check("p6AJobThatKeepsTakingTheDaemonDownFails") { bench in
             let job = try await bench.enqueue(bench.job())
-            let dependent = try await bench.enqueue(bench.job(after: [NewDependency(on: .existing(job))]))
+            let dependent = try await bench.enqueue(bench.job(after: [.existing(job)]))
             for rescue in 1...3 {
                 _ = try await bench.claimOne()
-                bench = try await bench.restarted()
-                let report = try await bench.store.rescueOrphans(
-                    maxRescues: 2, after: .crash, now: bench.now)
+                try await bench.restart()
+                let report = try await bench.rescue(maxRescues: 2, after: .crash)
                 try expectEqual(report.failed, rescue == 3 ? [job] : [])
                 let message = try unwrap(try await bench.store.attempts(of: job).last?.error).message
                 try expect(message.contains("SIGSEGV") && message.contains("alone"), message)
@@ -41,55 +38,50 @@ extension Check {
             try expectEqual(try await bench.state(dependent), .skipped)
             try expectEqual(try await bench.store.attempts(of: job).count, 3)
         },
-        Check("p14ALoneJobOutlivesKillsFromOutside") { source in
-            var bench = try await Workbench(source)
+        Check("p14ALoneJobOutlivesKillsFromOutside") { bench in
             let job = try await bench.enqueue(bench.job())
             // Only these unexplained ends point to the job, so it takes many of them until the job is given up.
             for kill in 1...3 * LastEnd.unexplainedPerCrash {
                 _ = try await bench.claimOne()
-                bench = try await bench.restarted()
-                let report = try await bench.store.rescueOrphans(maxRescues: 2, after: .unexplained, now: bench.now)
+                try await bench.restart()
+                let report = try await bench.rescue(maxRescues: 2, after: .unexplained)
                 try expectEqual(report.failed, kill == 3 * LastEnd.unexplainedPerCrash ? [job] : [], "kill \(kill):")
             }
             try expectEqual(try await bench.failure(job).code, JobFailure.Code.crashed)
         },
-        Check("p14NoJobIsBlamedForARestartOfTheMachineOrAStoreThatStopped") { source in
-            var bench = try await Workbench(source)
+        Check("p14NoJobIsBlamedForARestartOfTheMachineOrAStoreThatStopped") { bench in
             let job = try await bench.enqueue(bench.job())
             for round in 1...30 {
                 _ = try await bench.claimOne()
                 let isStop = round.isMultiple(of: 2)
                 if !isStop { bench.clock.restartMachine(after: .seconds(60)) }
-                bench = try await bench.restarted()
-                let report = try await bench.store.rescueOrphans(
-                    maxRescues: 0, after: isStop ? .unrelated(reason: "It stopped") : .unexplained, now: bench.now)
+                try await bench.restart()
+                let report = try await bench.rescue(
+                    maxRescues: 0, after: isStop ? .unrelated(reason: "It stopped") : .unexplained)
                 try expectEqual(report, RescueReport(returned: [job], failed: [], cancelled: []))
                 try expectEqual(try await bench.store.attempts(of: job).last?.outcome, .interrupted)
             }
             try expectEqual(try await bench.record(job).tries, 0)
         },
-        Check("p14NoJobIsAloneBesideCodeThatWasGivenUp") { source in
-            var bench = try await Workbench(source)
+        Check("p14NoJobIsAloneBesideCodeThatWasGivenUp") { bench in
             let job = try await bench.enqueue(bench.job())
             _ = try await bench.claimOne()
             bench.store.noteAbandoned(1)
-            bench = try await bench.restarted()
-            let first = try await bench.store.rescueOrphans(maxRescues: 0, after: .crash, now: bench.now)
+            try await bench.restart()
+            let first = try await bench.rescue(maxRescues: 0, after: .crash)
             try expectEqual(first.returned, [job])
             // The next process runs no code of abandoned attempts.
             _ = try await bench.claimOne()
-            bench = try await bench.restarted()
-            let second = try await bench.store.rescueOrphans(maxRescues: 0, after: .crash, now: bench.now)
+            try await bench.restart()
+            let second = try await bench.rescue(maxRescues: 0, after: .crash)
             try expectEqual(second.failed, [job])
         },
-        Check("p14ACrashBlamesNoJobThatRanTogetherWithOthers") { source in
-            var bench = try await Workbench(source)
+        Check("p14ACrashBlamesNoJobThatRanTogetherWithOthers") { bench in
             let jobs = [try await bench.enqueue(bench.job()), try await bench.enqueue(bench.job())]
             for crash in 1...2 {
                 try expectEqual(Set(try await bench.claim().map(\.lease.job)), Set(jobs), "crash \(crash):")
-                bench = try await bench.restarted()
-                let report = try await bench.store.rescueOrphans(
-                    maxRescues: 0, after: .crash, now: bench.now)
+                try await bench.restart()
+                let report = try await bench.rescue(maxRescues: 0, after: .crash)
                 // A single crash puts no job on trial.
                 try expectEqual(
                     report,
@@ -98,8 +90,8 @@ extension Check {
             // Both are on trial together, and no other job joins them.
             let other = try await bench.enqueue(bench.job(priority: .veryHigh))
             try expectEqual(Set(try await bench.claim().map(\.lease.job)), Set(jobs))
-            bench = try await bench.restarted()
-            let report = try await bench.store.rescueOrphans(maxRescues: 0, after: .crash, now: bench.now)
+            try await bench.restart()
+            let report = try await bench.rescue(maxRescues: 0, after: .crash)
             try expectEqual(report.onTrial, jobs)
             // After the third crash each of them runs alone. A job that ends normally is cleared, and the next one
             // follows.
@@ -108,21 +100,20 @@ extension Check {
             try expectEqual(try await bench.claim(), [])
             try await bench.end(first[0].lease, .succeeded(JSONText("1")))
             try expectEqual(try await bench.claim().map(\.lease.job), [jobs[0]])
-            bench = try await bench.restarted()
+            try await bench.restart()
             try expectEqual(
-                try await bench.store.rescueOrphans(maxRescues: 0, after: .crash, now: bench.now).failed, [jobs[0]])
+                try await bench.rescue(maxRescues: 0, after: .crash).failed, [jobs[0]])
             try expectEqual(try await bench.claim().map(\.lease.job), [other])
         },
-        Check("p14ATrialHoldsOthersForABoundedTime") { source in
-            var bench = try await Workbench(source)
+        Check("p14ATrialHoldsOthersForABoundedTime") { bench in
             let jobs = [try await bench.enqueue(bench.job()), try await bench.enqueue(bench.job())]
             for _ in 1...3 {
                 _ = try await bench.claim()
-                bench = try await bench.restarted()
-                _ = try await bench.store.rescueOrphans(maxRescues: 3, now: bench.now)
+                try await bench.restart()
+                try await bench.rescue()
             }
             let other = try await bench.enqueue(bench.job())
-            let first = try await bench.store.exchange([], claim: ClaimRequest(slots: 10), now: bench.now)
+            let first = try await bench.exchange(slots: 10)
             try expectEqual(first.claimed.map(\.lease.job), [jobs[1]])
             try expectEqual(first.nextDueAt, bench.now + .seconds(30))
             try expectEqual(
@@ -140,39 +131,36 @@ extension Check {
             try expectEqual(try await bench.claim().map(\.lease.job), [other])
             try expectEqual(try await bench.store.trials(now: bench.now), nil)
         },
-        Check("p14AJobThatCannotStartHoldsNoOthers") { source in
-            var bench = try await Workbench(source)
-            _ = try await bench.store.change(QueueChange(name: "second"), now: bench.now)
+        Check("p14AJobThatCannotStartHoldsNoOthers") { bench in
+            try await bench.change(QueueChange(name: "second"))
             let jobs = [try await bench.enqueue(bench.job()), try await bench.enqueue(bench.job(queue: "second"))]
             for _ in 1...3 {
                 _ = try await bench.claim()
-                bench = try await bench.restarted()
-                _ = try await bench.store.rescueOrphans(maxRescues: 3, now: bench.now)
+                try await bench.restart()
+                try await bench.rescue()
             }
             let other = try await bench.enqueue(bench.job())
-            _ = try await bench.store.cancel([jobs[0]], now: bench.now)
-            _ = try await bench.store.change(QueueChange(name: "second", isPaused: true), now: bench.now)
+            try await bench.cancel([jobs[0]])
+            try await bench.change(QueueChange(name: "second", isPaused: true))
             try expectEqual(try await bench.claim().map(\.lease.job), [other])
         },
-        Check("p14InnocentJobsNeverFailForTheCrashesOfOthers") { source in
-            for seed in 1...20 as ClosedRange<UInt64> { try await randomCrashes(source, seed: seed) }
+        Check("p14InnocentJobsNeverFailForTheCrashesOfOthers", each: Array(1...20)) { bench, seed in
+            try await randomCrashes(bench, seed: seed)
         },
-        Check("p6AnOrphanThatWasToBeCancelledIsCancelled") { source in
-            var bench = try await Workbench(source)
+        Check("p6AnOrphanThatWasToBeCancelledIsCancelled") { bench in
             let job = try await bench.enqueue(bench.job())
             _ = try await bench.claimOne()
-            _ = try await bench.store.cancel([job], now: bench.now)
-            bench = try await bench.restarted()
-            let report = try await bench.store.rescueOrphans(maxRescues: 3, now: bench.now)
+            try await bench.cancel([job])
+            try await bench.restart()
+            let report = try await bench.rescue()
             try expectEqual(report, RescueReport(returned: [], failed: [], cancelled: [job]))
             try expectEqual(try await bench.state(job), .cancelled)
         },
-        Check("p5AnAttemptRunsAgainAfterACrashAndOnlyOneResultCounts") { source in
-            var bench = try await Workbench(source)
+        Check("p5AnAttemptRunsAgainAfterACrashAndOnlyOneResultCounts") { bench in
             let job = try await bench.enqueue(bench.job())
             _ = try await bench.claimOne()
-            bench = try await bench.restarted()
-            _ = try await bench.store.rescueOrphans(maxRescues: 3, now: bench.now)
+            try await bench.restart()
+            try await bench.rescue()
             let again = try await bench.claimOne()
             try expectEqual(again.lease, Lease(job: job, attempt: 2))
             try await bench.end(again.lease, .succeeded(JSONText("2")))
@@ -180,20 +168,18 @@ extension Check {
             try expectEqual(try await bench.result(job).attempt, 2)
             try expectEqual(try await bench.result(job).value, .succeeded(JSONText("2")))
         },
-        Check("aRescueWithoutOrphansDoesNothing") { source in
-            let bench = try await Workbench(source)
+        Check("aRescueWithoutOrphansDoesNothing") { bench in
             _ = try await bench.enqueue(bench.job())
             try expectEqual(
-                try await bench.store.rescueOrphans(maxRescues: 3, now: bench.now),
+                try await bench.rescue(),
                 RescueReport(returned: [], failed: [], cancelled: []))
         },
-        Check("p7ARestartAfterADrainRescuesNothing") { source in
-            var bench = try await Workbench(source)
+        Check("p7ARestartAfterADrainRescuesNothing") { bench in
             let job = try await bench.enqueue(bench.job())
             let lease = try await bench.claimOne().lease
             try await bench.end(lease, .interrupted)
-            bench = try await bench.restarted()
-            try expectEqual(try await bench.store.rescueOrphans(maxRescues: 3, now: bench.now).returned, [])
+            try await bench.restart()
+            try expectEqual(try await bench.rescue().returned, [])
             try expectEqual(try await bench.record(job).rescues, 0)
         },
     ]

@@ -3,65 +3,59 @@ import Jobs
 
 extension Check {
     static let scheduling: [Check] = [
-        Check("aScheduleComesBackAsItWasWritten") { source in
-            var bench = try await Workbench(source)
+        Check("aScheduleComesBackAsItWasWritten") { bench in
             let schedule = try bench.schedule("nightly", isPersistent: true, overlap: .allow)
-            try await bench.store.change(DefinitionChange(schedules: [schedule]), now: bench.now)
-            bench = try await bench.restarted()
+            try await bench.change(DefinitionChange(schedules: [schedule]))
+            try await bench.restart()
             let record = try unwrap(try await bench.store.schedules().first)
             try expectEqual(
                 record, ScheduleRecord(schedule: schedule, revision: 1, updatedAt: bench.now, afterAt: bench.now))
             try expectEqual(try await bench.store.definitions().schedules, [schedule])
             try expectEqual(try await bench.store.nextScheduleAt(), nil)
         },
-        Check("writingAScheduleThatIsThereChangesNothing") { source in
-            let bench = try await Workbench(source)
+        Check("writingAScheduleThatIsThereChangesNothing") { bench in
             let schedule = try bench.schedule("nightly")
-            try await bench.store.change(DefinitionChange(schedules: [schedule]), now: bench.now)
+            try await bench.change(DefinitionChange(schedules: [schedule]))
             let planned = try await bench.planned("nightly", in: .seconds(5))
             let changes = Recorder(bench.store)
-            try await bench.store.change(DefinitionChange(schedules: [schedule]), now: bench.now)
+            try await bench.change(DefinitionChange(schedules: [schedule]))
             try expectEqual(try await bench.store.schedules(), [planned])
             try expectEqual(changes.all, [])
         },
-        Check("aChangedScheduleIsPlannedAnew") { source in
-            let bench = try await Workbench(source)
-            try await bench.store.change(DefinitionChange(schedules: [bench.schedule("nightly")]), now: bench.now)
+        Check("aChangedScheduleIsPlannedAnew") { bench in
+            try await bench.change(DefinitionChange(schedules: [bench.schedule("nightly")]))
             _ = try await bench.planned("nightly", in: .seconds(5))
             bench.advance(.seconds(1))
             let changes = Recorder(bench.store)
-            try await bench.store.change(
-                DefinitionChange(schedules: [bench.schedule("nightly", overlap: .allow)]), now: bench.now)
+            try await bench.change(DefinitionChange(schedules: [bench.schedule("nightly", overlap: .allow)]))
             let record = try await bench.scheduleRecord("nightly")
             try expectEqual(record.revision, 2)
             try expectEqual(record.nextAt, nil)
             try expectEqual(record.afterAt, bench.now)
             try expect(changes.all.contains(.schedules), "observers are told")
-            try await bench.store.change(DefinitionChange(scheduleRemovals: ["nightly"]), now: bench.now)
+            try await bench.change(DefinitionChange(scheduleRemovals: ["nightly"]))
             try expectEqual(try await bench.store.schedules(), [])
         },
-        Check("moreSchedulesThanThereMayBeAreNotWritten") { source in
-            let bench = try await Workbench(source)
+        Check("moreSchedulesThanThereMayBeAreNotWritten") { bench in
             let many = try (0..<Schedule.maxCount).map { try bench.schedule("s\($0)") }
-            try await bench.store.change(DefinitionChange(schedules: many), now: bench.now)
+            try await bench.change(DefinitionChange(schedules: many))
             let more = DefinitionChange(
                 queues: [QueueChange(name: "none")], schedules: [try bench.schedule("more")])
             do {
-                try await bench.store.change(more, now: bench.now)
+                try await bench.change(more)
                 throw Violation(description: "expected one more schedule to be refused")
             } catch StoreError.tooManySchedules {}
             try expect(try await bench.store.schedule("more") == nil, "it was not written")
             try expect(try await !bench.store.queues().contains { $0.settings.name == "none" }, "nor what came with it")
             // A change may replace or edit schedules even if their number is at the limit.
-            try await bench.store.change(
+            try await bench.change(
                 DefinitionChange(
                     schedules: [try bench.schedule("more"), try bench.schedule("s1", overlap: .allow)],
-                    scheduleRemovals: ["s0"]), now: bench.now)
+                    scheduleRemovals: ["s0"]))
             try expectEqual(try await bench.store.schedules().count, Schedule.maxCount)
         },
-        Check("aTimeIsFiredForOnce") { source in
-            let bench = try await Workbench(source)
-            try await bench.store.change(DefinitionChange(schedules: [bench.schedule("nightly")]), now: bench.now)
+        Check("aTimeIsFiredForOnce") { bench in
+            try await bench.change(DefinitionChange(schedules: [bench.schedule("nightly")]))
             var planned = try await bench.planned("nightly", in: .seconds(5))
             try expectEqual(try await bench.store.nextScheduleAt(), bench.now + .seconds(5))
             try expectEqual(try await bench.store.schedules(due: bench.now, limit: 10), [])
@@ -80,9 +74,8 @@ extension Check {
             try expectEqual(record.lastJob, receipt.jobs[0])
             try expectEqual(try await bench.store.nextScheduleAt(), bench.now + .seconds(60))
         },
-        Check("aScheduleThatChangedMeanwhileIsNotFired") { source in
-            let bench = try await Workbench(source)
-            try await bench.store.change(DefinitionChange(schedules: [bench.schedule("nightly")]), now: bench.now)
+        Check("aScheduleThatChangedMeanwhileIsNotFired") { bench in
+            try await bench.change(DefinitionChange(schedules: [bench.schedule("nightly")]))
             let planned = try await bench.planned("nightly", in: .seconds(5))
             _ = try await bench.store.setPaused(true, schedule: "nightly", now: bench.now)
             try expectEqual(try await bench.store.fire(bench.firing(planned), now: bench.now), .stale)
@@ -90,13 +83,12 @@ extension Check {
             let again = try await bench.planned("nightly", in: .seconds(5))
             try expectEqual(again.nextAt, planned.nextAt)
             try expectEqual(try await bench.store.fire(bench.firing(planned), now: bench.now), .stale)
-            try await bench.store.change(DefinitionChange(scheduleRemovals: ["nightly"]), now: bench.now)
+            try await bench.change(DefinitionChange(scheduleRemovals: ["nightly"]))
             try expectEqual(try await bench.store.fire(bench.firing(again), now: bench.now), .stale)
             try expectEqual(try await bench.store.jobs(JobFilter()), [])
         },
-        Check("aTimeIsSkippedWhileTheLastJobIsOpen") { source in
-            let bench = try await Workbench(source)
-            try await bench.store.change(DefinitionChange(schedules: [bench.schedule("nightly")]), now: bench.now)
+        Check("aTimeIsSkippedWhileTheLastJobIsOpen") { bench in
+            try await bench.change(DefinitionChange(schedules: [bench.schedule("nightly")]))
             _ = try await bench.planned("nightly", in: .seconds(1))
             let first = try await bench.fired("nightly")
             try expectEqual(
@@ -107,12 +99,11 @@ extension Check {
             try await bench.runOne()
             _ = try await bench.fired("nightly")
         },
-        Check("aTimeIsSkippedWhileTheLastGraphIsOpen") { source in
-            let bench = try await Workbench(source)
-            try await bench.store.change(DefinitionChange(schedules: [bench.schedule("nightly")]), now: bench.now)
+        Check("aTimeIsSkippedWhileTheLastGraphIsOpen") { bench in
+            try await bench.change(DefinitionChange(schedules: [bench.schedule("nightly")]))
             _ = try await bench.planned("nightly", in: .seconds(1))
             let graph = NewGraph(
-                name: "two", isGraph: true, jobs: [bench.job(), bench.job(after: [NewDependency(on: .new(0))])])
+                name: "two", isGraph: true, jobs: [bench.job(), bench.job(after: [.new(0)])])
             let first = try await bench.fired("nightly", graph)
             try await bench.runOne()
             try expectEqual(
@@ -120,17 +111,14 @@ extension Check {
             try await bench.runOne()
             _ = try await bench.fired("nightly", graph)
         },
-        Check("overlapIsAllowedWhereTheScheduleSaysSo") { source in
-            let bench = try await Workbench(source)
-            try await bench.store.change(
-                DefinitionChange(schedules: [bench.schedule("nightly", overlap: .allow)]), now: bench.now)
+        Check("overlapIsAllowedWhereTheScheduleSaysSo") { bench in
+            try await bench.change(DefinitionChange(schedules: [bench.schedule("nightly", overlap: .allow)]))
             _ = try await bench.planned("nightly", in: .seconds(1))
             _ = try await bench.fired("nightly")
             _ = try await bench.fired("nightly")
         },
-        Check("aRefusedTimeMovesOnAndItsReasonIsKeptUntilTheNextSuccess") { source in
-            var bench = try await Workbench(source)
-            try await bench.store.change(DefinitionChange(schedules: [bench.schedule("nightly")]), now: bench.now)
+        Check("aRefusedTimeMovesOnAndItsReasonIsKeptUntilTheNextSuccess") { bench in
+            try await bench.change(DefinitionChange(schedules: [bench.schedule("nightly")]))
             _ = try await bench.planned("nightly", in: .seconds(1))
             let record = try await bench.scheduleRecord("nightly")
             var firing = bench.firing(record)
@@ -138,7 +126,7 @@ extension Check {
             try expectEqual(
                 try await bench.store.fire(firing, now: bench.now), .refused("There is no such definition."))
             try expectEqual(try await bench.store.refusedScheduleCount(), 1)
-            bench = try await bench.restarted()
+            try await bench.restart()
             var now = try await bench.scheduleRecord("nightly")
             try expectEqual(now.problem, "There is no such definition.")
             try expectEqual(now.nextAt, firing.timing.nextAt)
@@ -146,7 +134,7 @@ extension Check {
             // A refusal by the store itself has the same effect.
             firing = bench.firing(now)
             firing.work = .enqueue(
-                NewGraph(isGraph: false, jobs: [bench.job(after: [NewDependency(on: .existing(JobID(77)))])]))
+                NewGraph(isGraph: false, jobs: [bench.job(after: [.existing(JobID(77))])]))
             guard case .refused = try await bench.store.fire(firing, now: bench.now) else {
                 throw Violation(description: "expected a refusal")
             }
@@ -155,9 +143,8 @@ extension Check {
             try expectEqual(now.problem, nil)
             try expectEqual(try await bench.store.refusedScheduleCount(), 0)
         },
-        Check("aPausedScheduleHasNoNextTimeAndItsTimesCountAgainFromItsResumption") { source in
-            let bench = try await Workbench(source)
-            try await bench.store.change(DefinitionChange(schedules: [bench.schedule("nightly")]), now: bench.now)
+        Check("aPausedScheduleHasNoNextTimeAndItsTimesCountAgainFromItsResumption") { bench in
+            try await bench.change(DefinitionChange(schedules: [bench.schedule("nightly")]))
             _ = try await bench.planned("nightly", in: .seconds(5))
             let pausedAt = bench.now
             try expectEqual(
@@ -174,9 +161,8 @@ extension Check {
             try expectEqual(resumed.afterAt, bench.now)
             try expectEqual(try await bench.store.setPaused(true, schedule: "other", now: bench.now), nil)
         },
-        Check("runningAScheduleNowLeavesItsTimes") { source in
-            let bench = try await Workbench(source)
-            try await bench.store.change(DefinitionChange(schedules: [bench.schedule("nightly")]), now: bench.now)
+        Check("runningAScheduleNowLeavesItsTimes") { bench in
+            try await bench.change(DefinitionChange(schedules: [bench.schedule("nightly")]))
             let planned = try await bench.planned("nightly", in: .seconds(5))
             let graph = NewGraph(isGraph: false, jobs: [bench.job()])
             let outcome = try await bench.store.run(schedule: "nightly", graph, now: bench.now)
@@ -190,9 +176,8 @@ extension Check {
                 try await bench.fire("nightly"), .skipped(lastJob: receipt.jobs[0], lastGraph: nil))
             try expectEqual(try await bench.store.run(schedule: "other", graph, now: bench.now), nil)
         },
-        Check("aPrunedLastJobIsNoReasonToSkip") { source in
-            let bench = try await Workbench(source)
-            try await bench.store.change(DefinitionChange(schedules: [bench.schedule("nightly")]), now: bench.now)
+        Check("aPrunedLastJobIsNoReasonToSkip") { bench in
+            try await bench.change(DefinitionChange(schedules: [bench.schedule("nightly")]))
             _ = try await bench.planned("nightly", in: .seconds(1))
             _ = try await bench.fired("nightly")
             try await bench.runOne()

@@ -4,8 +4,7 @@ import OperationTypes
 
 extension Check {
     static let settings: [Check] = [
-        Check("aDefinitionComesBackAsItWasWritten") { source in
-            var bench = try await Workbench(source)
+        Check("aDefinitionComesBackAsItWasWritten") { bench in
             let definition = Definition(
                 name: "fetch", kind: "http", summary: "Fetches.", queue: "default", priority: .veryHigh,
                 retry: RetryPolicy(
@@ -20,9 +19,8 @@ extension Check {
                         name: "b", definition: "fetch", after: [GraphDefinition.Edge(node: "a", condition: .finished)],
                         input: JSONText("{\"x\":1}"), queue: "default", priority: .low),
                 ], parameters: [GraphDefinition.Parameter(name: "url", node: "b", field: "url")])
-            try await bench.store.change(
-                DefinitionChange(definitions: [definition], graphs: [graph]), now: bench.now)
-            bench = try await bench.restarted()
+            try await bench.change(DefinitionChange(definitions: [definition], graphs: [graph]))
+            try await bench.restart()
             let set = try await bench.store.definitions()
             try expectEqual(set.definitions.map(\.definition.name), ["fetch", "step"])
             try expectEqual(set.definitions[0].definition, definition)
@@ -30,20 +28,18 @@ extension Check {
             try expectEqual(set.definitions[0].updatedAt, bench.now)
             try expectEqual(set.graphs.map(\.definition), [graph])
         },
-        Check("writingWhatIsThereMakesNoNewRevision") { source in
-            let bench = try await Workbench(source)
+        Check("writingWhatIsThereMakesNoNewRevision") { bench in
             let changes = Recorder(bench.store)
             let definition = Definition(name: "step", kind: "noop")
-            try await bench.store.change(DefinitionChange(definitions: [definition]), now: bench.now)
+            try await bench.change(DefinitionChange(definitions: [definition]))
             try expectEqual(try await bench.store.definitions().definitions.map(\.id), [bench.step])
             try expectEqual(changes.all, [])
         },
-        Check("aJobKeepsTheRevisionItWasEnqueuedWith") { source in
-            let bench = try await Workbench(source)
+        Check("aJobKeepsTheRevisionItWasEnqueuedWith") { bench in
             let job = try await bench.enqueue(bench.job())
             bench.advance(.seconds(1))
             let changed = Definition(name: "step", kind: "noop", timeout: .seconds(9))
-            try await bench.store.change(DefinitionChange(definitions: [changed]), now: bench.now)
+            try await bench.change(DefinitionChange(definitions: [changed]))
             let current = try unwrap(try await bench.store.definitions().definitions.first)
             try expectEqual(current.revision, 2)
             try expect(current.id != bench.step, "the new revision has a number of its own")
@@ -52,32 +48,28 @@ extension Check {
             try expectEqual(try await bench.store.definition(current.id)?.definition, changed)
             try expectEqual(try await bench.claimOne().definition, bench.step)
         },
-        Check("aRemovedDefinitionIsGoneButItsJobsGoOn") { source in
-            let bench = try await Workbench(source)
+        Check("aRemovedDefinitionIsGoneButItsJobsGoOn") { bench in
             let job = try await bench.enqueue(bench.job())
-            try await bench.store.change(DefinitionChange(removals: ["step"]), now: bench.now)
+            try await bench.change(DefinitionChange(removals: ["step"]))
             try expectEqual(try await bench.store.definitions().definitions, [])
             try expectEqual(try await bench.record(job).definition, "step")
             try expect(try await bench.store.definition(bench.step) != nil, "the revision is kept")
-            try await bench.store.change(
-                DefinitionChange(definitions: [Definition(name: "step", kind: "noop")]), now: bench.now)
+            try await bench.change(DefinitionChange(definitions: [Definition(name: "step", kind: "noop")]))
             try expectEqual(try await bench.store.definitions().definitions.map(\.revision), [2])
         },
-        Check("definitionsAndGraphDefinitionsShareOneSpaceOfNames") { source in
-            let bench = try await Workbench(source)
+        Check("definitionsAndGraphDefinitionsShareOneSpaceOfNames") { bench in
             let graph = GraphDefinition(name: "step", nodes: [GraphDefinition.Node(name: "a", definition: "other")])
-            try await bench.store.change(DefinitionChange(graphs: [graph]), now: bench.now)
+            try await bench.change(DefinitionChange(graphs: [graph]))
             let set = try await bench.store.definitions()
             try expectEqual(set.definitions, [])
             try expectEqual(set.graphs.map(\.definition.name), ["step"])
         },
-        Check("problemsAreKeptByNameAndClearedForAllOthers") { source in
-            let bench = try await Workbench(source)
-            try await bench.store.change(
+        Check("problemsAreKeptByNameAndClearedForAllOthers") { bench in
+            try await bench.change(
                 DefinitionChange(
                     definitions: [Definition(name: "other", kind: "gone")],
-                    graphs: [GraphDefinition(name: "graph", nodes: [GraphDefinition.Node(name: "a", definition: "x")])]),
-                now: bench.now)
+                    graphs: [GraphDefinition(name: "graph", nodes: [GraphDefinition.Node(name: "a", definition: "x")])])
+            )
             try await bench.store.recordProblems(["other": "no such kind", "graph": "no such node"])
             var set = try await bench.store.definitions()
             try expectEqual(set.definitions.map(\.problem), ["no such kind", nil])
@@ -87,8 +79,7 @@ extension Check {
             try expectEqual(set.definitions.map(\.problem), [nil, "new"])
             try expectEqual(set.graphs.map(\.problem), [nil])
         },
-        Check("registeredKindsReplaceThoseBefore") { source in
-            let bench = try await Workbench(source)
+        Check("registeredKindsReplaceThoseBefore") { bench in
             let upload = KindDescription(
                 name: "upload", summary: "Uploads.", inputType: "Upload.Input", outputType: "Upload.Output",
                 accepts: "[Link]", offers: "Upload.Output",
@@ -105,24 +96,21 @@ extension Check {
             try await bench.store.register([upload], now: bench.now)
             try expectEqual(try await bench.store.definitions().kinds, [upload])
         },
-        Check("everyDatabaseHasTheDefaultQueue") { source in
-            let bench = try await Workbench(source)
+        Check("everyDatabaseHasTheDefaultQueue") { bench in
             let queues = try await bench.store.queues()
             try expectEqual(queues.map(\.settings), [QueueSettings(name: QueueSettings.defaultName)])
         },
-        Check("aQueueIsMadeByItsFirstChangeAndKeepsTheRest") { source in
-            var bench = try await Workbench(source)
-            var record = try await bench.store.change(QueueChange(name: "mail", weight: 5), now: bench.now)
+        Check("aQueueIsMadeByItsFirstChangeAndKeepsTheRest") { bench in
+            var record = try await bench.change(QueueChange(name: "mail", weight: 5))
             try expectEqual(record.settings, QueueSettings(name: "mail", weight: 5))
-            record = try await bench.store.change(QueueChange(name: "mail", limit: 3), now: bench.now)
+            record = try await bench.change(QueueChange(name: "mail", limit: 3))
             try expectEqual(record.settings, QueueSettings(name: "mail", limit: 3, weight: 5))
-            bench = try await bench.restarted()
+            try await bench.restart()
             try expectEqual(try await bench.store.queues().map(\.settings.name), ["default", "mail"])
             try expectEqual(try await bench.store.queues().last, record)
         },
-        Check("aQueueThatNothingUsesIsRemovedAndMayBeMadeAnew") { source in
-            var bench = try await Workbench(source)
-            _ = try await bench.store.change(QueueChange(name: "mail", limit: 3, isPaused: true), now: bench.now)
+        Check("aQueueThatNothingUsesIsRemovedAndMayBeMadeAnew") { bench in
+            try await bench.change(QueueChange(name: "mail", limit: 3, isPaused: true))
             try expectEqual(try await bench.store.removeQueue("mail", now: bench.now), .removed)
             try expectEqual(try await bench.store.removeQueue("mail", now: bench.now), .unknown)
             try expectEqual(try await bench.store.removeQueue("default", now: bench.now), .unknown)
@@ -130,62 +118,58 @@ extension Check {
             try expectEqual(
                 try await bench.refusal(of: NewGraph(isGraph: false, jobs: [bench.job(queue: "mail")])),
                 .unknownQueue("mail"))
-            bench = try await bench.restarted()
+            try await bench.restart()
             try expectEqual(try await bench.store.queues().map(\.settings.name), ["default"])
-            let record = try await bench.store.change(QueueChange(name: "mail", weight: 2), now: bench.now)
+            let record = try await bench.change(QueueChange(name: "mail", weight: 2))
             try expectEqual(record.settings, QueueSettings(name: "mail", weight: 2))
             try expectEqual(record.pausedAt, nil)
             try expectEqual(try await bench.store.removeQueue("mail", now: bench.now), .removed)
-            _ = try await bench.store.change(QueueChange(name: "post"), now: bench.now)
+            try await bench.change(QueueChange(name: "post"))
             let job = try await bench.enqueue(bench.job(queue: "post"))
             try expectEqual(try await bench.claimOne().lease.job, job)
         },
-        Check("aQueueIsKeptWhileSomethingUsesIt") { source in
-            let bench = try await Workbench(source)
+        Check("aQueueIsKeptWhileSomethingUsesIt") { bench in
             let node = GraphDefinition.Node(name: "a", definition: "step", queue: "mail")
             let schedule = Schedule(
                 name: "often", calendar: [try CalendarExpression("minutely")], definition: "step", queue: "mail")
-            try await bench.store.change(
+            try await bench.change(
                 DefinitionChange(
                     queues: [QueueChange(name: "mail"), QueueChange(name: "net")],
                     definitions: [
                         Definition(name: "send", kind: "noop", queue: "mail"),
                         Definition(name: "fetch", kind: "noop", queue: "net"),
-                    ], graphs: [GraphDefinition(name: "both", nodes: [node])], schedules: [schedule]), now: bench.now)
+                    ], graphs: [GraphDefinition(name: "both", nodes: [node])], schedules: [schedule]))
             let job = try await bench.enqueue(bench.job(queue: "mail"))
             var users = QueueUsers(openJobs: 1)
             users.definitions = ["send"]
             users.graphs = ["both"]
             users.schedules = ["often"]
             try expectEqual(try await bench.store.removeQueue("mail", now: bench.now), .used(users))
-            try await bench.store.change(
-                DefinitionChange(removals: ["send", "both"], scheduleRemovals: ["often"]), now: bench.now)
+            try await bench.change(DefinitionChange(removals: ["send", "both"], scheduleRemovals: ["often"]))
             try expectEqual(
                 try await bench.store.removeQueue("mail", now: bench.now), .used(QueueUsers(openJobs: 1)))
-            _ = try await bench.store.cancel([job], now: bench.now)
+            try await bench.cancel([job])
             try expectEqual(try await bench.store.removeQueue("mail", now: bench.now), .removed)
             try expectEqual(try await bench.store.counts()[.cancelled], 1)
             // The final job still names its queue, and a new queue of the same name counts it again.
             try expectEqual(try await bench.record(job).queue, "mail")
-            _ = try await bench.store.change(QueueChange(name: "other"), now: bench.now)
+            try await bench.change(QueueChange(name: "other"))
             try expectEqual(try await bench.record(job).queue, "mail")
-            let again = try await bench.store.change(QueueChange(name: "mail"), now: bench.now)
+            let again = try await bench.change(QueueChange(name: "mail"))
             try expectEqual(again.counts[.cancelled], 1)
         },
-        Check("pausingAPausedQueueKeepsTheMoment") { source in
-            let bench = try await Workbench(source)
+        Check("pausingAPausedQueueKeepsTheMoment") { bench in
             let since = bench.now
             _ = try await bench.store.change(QueueChange(name: "default", isPaused: true), now: since)
             bench.advance(.seconds(5))
-            let record = try await bench.store.change(QueueChange(name: "default", isPaused: true), now: bench.now)
+            let record = try await bench.change(QueueChange(name: "default", isPaused: true))
             try expectEqual(record.pausedAt, since)
         },
-        Check("queuesOfADefinitionChangeAreThereForItsJobs") { source in
-            let bench = try await Workbench(source)
-            try await bench.store.change(
+        Check("queuesOfADefinitionChangeAreThereForItsJobs") { bench in
+            try await bench.change(
                 DefinitionChange(
                     queues: [QueueChange(name: "net", limit: 4)],
-                    definitions: [Definition(name: "get", kind: "noop", queue: "net")]), now: bench.now)
+                    definitions: [Definition(name: "get", kind: "noop", queue: "net")]))
             let job = try await bench.enqueue(bench.job(queue: "net"))
             try expectEqual(try await bench.record(job).queue, "net")
         },

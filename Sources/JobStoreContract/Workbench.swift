@@ -1,38 +1,38 @@
 import Jobs
 import OperationTypes
+import Synchronization
 
 /// A store with a definition to enqueue, a clock that the check controls, and short forms of the calls that checks
 /// repeat.
 final class Workbench: Sendable {
-    let store: any JobStore
-    let source: StoreSource
+    private let opened: Mutex<any JobStore>
+    private let source: StoreSource
     /// The number of the definition `step`.
     let step: DefinitionID
     let clock: ContractClock
 
+    var store: any JobStore { opened.withLock(\.self) }
     var now: Timestamp { clock.wall }
 
-    private init(_ store: any JobStore, _ source: StoreSource, _ step: DefinitionID, _ clock: ContractClock) {
-        self.store = store
+    init(_ source: StoreSource) async throws {
         self.source = source
-        self.step = step
-        self.clock = clock
-    }
-
-    convenience init(_ source: StoreSource) async throws {
-        let start = Timestamp(milliseconds: 1_750_000_000_000)
-        let clock = ContractClock(start)
+        clock = ContractClock(Timestamp(milliseconds: 1_750_000_000_000))
         let store = try await source.open(clock)
+        opened = Mutex(store)
         try await store.change(
-            DefinitionChange(definitions: [Definition(name: "step", kind: "noop")]), now: start)
-        let step = try unwrap(try await store.definitions().definitions.first { $0.definition.name == "step" })
-        self.init(store, source, step.id, clock)
+            DefinitionChange(definitions: [Definition(name: "step", kind: "noop")]), now: clock.wall)
+        step = try unwrap(try await store.definitions().definitions.first { $0.definition.name == "step" }).id
     }
 
-    /// The same database after a restart of the process. The clock does not change.
-    func restarted() async throws -> Workbench {
-        Workbench(try await source.reopen(store, clock), source, step, clock)
+    /// Ends the store and opens its database again, as a restart of the process does. The clock does not change.
+    func restart() async throws {
+        try await end()
+        let store = try await source.open(clock)
+        opened.withLock { $0 = store }
     }
+
+    /// Ends the store.
+    func end() async throws { try await source.end(store) }
 
     /// Lets time pass.
     func advance(_ duration: Duration) { clock.advance(duration) }
@@ -57,6 +57,12 @@ final class Workbench: Sendable {
         return receipt.jobs[0]
     }
 
+    func enqueue(
+        graph jobs: [NewJob], name: String? = nil, key: IdempotencyKey? = nil
+    ) async throws -> EnqueueReceipt {
+        try await enqueue(NewGraph(name: name, isGraph: true, jobs: jobs, key: key))
+    }
+
     func enqueue(_ graph: NewGraph) async throws -> EnqueueReceipt {
         let outcome = try await store.enqueue([graph], now: now)[0]
         guard case .enqueued(let receipt) = outcome else {
@@ -75,8 +81,12 @@ final class Workbench: Sendable {
 
     // MARK: Running
 
+    func exchange(slots: Int, ageing: Duration = .seconds(300)) async throws -> Exchange {
+        try await store.exchange([], claim: ClaimRequest(slots: slots, ageing: ageing), now: now)
+    }
+
     func claim(_ slots: Int = 100, ageing: Duration = .seconds(300)) async throws -> [ClaimedJob] {
-        try await store.exchange([], claim: ClaimRequest(slots: slots, ageing: ageing), now: now).claimed
+        try await exchange(slots: slots, ageing: ageing).claimed
     }
 
     func claimOne() async throws -> ClaimedJob {
@@ -99,6 +109,19 @@ final class Workbench: Sendable {
         try expect(result != .leaseLost, "the lease of a job just claimed stands")
         return claimed.lease.job
     }
+
+    @discardableResult
+    func cancel(_ jobs: [JobID]) async throws -> [CancelResult] { try await store.cancel(jobs, now: now) }
+
+    @discardableResult
+    func rescue(maxRescues: Int = 3, after lastEnd: LastEnd = .unexplained) async throws -> RescueReport {
+        try await store.rescueOrphans(maxRescues: maxRescues, after: lastEnd, now: now)
+    }
+
+    @discardableResult
+    func change(_ queue: QueueChange) async throws -> QueueRecord { try await store.change(queue, now: now) }
+
+    func change(_ definitions: DefinitionChange) async throws { try await store.change(definitions, now: now) }
 
     /// Carries out every step of a prune.
     ///
@@ -154,4 +177,14 @@ extension JSONText {
 
 extension JobFailure {
     static let broken = JobFailure(code: "broken", message: "It broke.", detail: JSONText("{\"part\":7}"))
+}
+
+extension NewDependency {
+    static func new(_ index: Int, _ condition: DependencyCondition = .succeeded) -> NewDependency {
+        NewDependency(on: .new(index), condition: condition)
+    }
+
+    static func existing(_ job: JobID, _ condition: DependencyCondition = .succeeded) -> NewDependency {
+        NewDependency(on: .existing(job), condition: condition)
+    }
 }
