@@ -38,9 +38,6 @@ extension Connection {
     }
 
     private func column(_ column: Int32, of sql: SQL) throws(SQLiteError) -> [String] {
-        let statement = prepare(sql)
-        var values: [String] = []
-        while try statement.step() { values.append(statement.string(column)) }
-        return values
+        try prepare(sql).all { $0.string(column) }
     }
 }

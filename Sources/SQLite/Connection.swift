@@ -21,7 +21,7 @@ public final class Connection {
     private static let settingsOfTheProcess = halyard_sqlite3_without_memory_statistics()
 
     let handle: OpaquePointer
-    var preparationError: SQLiteError?
+    private var parameterNames: [ObjectIdentifier: [String: UInt8]] = [:]
     private let walPagesCell: UnsafeMutablePointer<Int32>
     private let writes: Bool
 
@@ -109,15 +109,38 @@ public final class Connection {
 
     // MARK: Statements
 
-    /// Prepares a statement that will be used many times.
+    /// Prepares one statement.
     ///
-    /// Does not throw, because an initializer that throws halfway cannot fill a struct of statements, which are not
-    /// copyable. Instead, every step of an invalid statement throws, and ``checkPreparations()`` throws at once.
-    public func prepare(_ sql: SQL) -> Statement { Statement(sql, on: self) }
+    /// - Throws: ``SQLiteError`` if the statement is invalid, or if it has a parameter that `names` does not contain.
+    public func prepare<Name>(
+        _ sql: SQL, _ names: Name.Type = NoParameter.self
+    ) throws(SQLiteError) -> Statement<Name> {
+        let statement = Statement<Name>(sql)
+        try statement.prepare(on: self)
+        return statement
+    }
 
-    /// Throws the first error of ``prepare(_:)``, if a statement could not be prepared.
-    public func checkPreparations() throws(SQLiteError) {
-        if let preparationError { throw preparationError }
+    /// Prepares every statement that `owner` stores, in its properties, in their arrays and in each
+    /// ``StatementGroup``.
+    ///
+    /// - Throws: The first error, as ``prepare(_:)`` does.
+    public func prepare(statementsOf owner: Any) throws(SQLiteError) {
+        for (_, value) in Mirror(reflecting: owner).children {
+            switch value {
+            case let statement as any PreparableStatement: try statement.prepare(on: self)
+            case let group as any StatementGroup: try prepare(statementsOf: group)
+            case let groups as [any StatementGroup]: try prepare(statementsOf: groups)
+            default: break
+            }
+        }
+    }
+
+    /// The number of each name of a parameter, as it is written in SQL.
+    func parameterNames<Name: ParameterName>(_ names: Name.Type) -> [String: UInt8] {
+        if let known = parameterNames[ObjectIdentifier(names)] { return known }
+        let all = Dictionary(uniqueKeysWithValues: Name.allCases.map { (":\($0)", $0.rawValue) })
+        parameterNames[ObjectIdentifier(names)] = all
+        return all
     }
 
     /// Runs every statement of a script and discards any rows.
@@ -130,14 +153,12 @@ public final class Connection {
 
     /// Returns the first value of the first row as an integer. Nil if there is no row or the value is NULL.
     public func integer(_ sql: SQL) throws(SQLiteError) -> Int64? {
-        let statement = prepare(sql)
-        return try statement.step() ? statement.optionalInteger(0) : nil
+        try prepare(sql).first { $0.optionalInteger(0) } ?? nil
     }
 
     /// Returns the first value of the first row as text. Nil if there is no row or the value is NULL.
     public func text(_ sql: SQL) throws(SQLiteError) -> String? {
-        let statement = prepare(sql)
-        return try statement.step() ? statement.optionalString(0) : nil
+        try prepare(sql).first { $0.optionalString(0) } ?? nil
     }
 
     /// The number of rows that the last INSERT, UPDATE or DELETE changed.
@@ -224,8 +245,7 @@ public final class Connection {
     /// Returns the tables of the first row whose foreign key has no target, or nil if there is no such row. Reads every
     /// row that has a foreign key.
     public func firstForeignKeyViolation() throws(SQLiteError) -> (table: String, parent: String)? {
-        let statement = prepare("PRAGMA foreign_key_check")
-        return try statement.step() ? (statement.string(0), statement.string(2)) : nil
+        try prepare("PRAGMA foreign_key_check").first { ($0.string(0), $0.string(2)) }
     }
 
     // MARK: The write-ahead log

@@ -1,26 +1,33 @@
 import CSQLite
 
-/// A prepared statement. Parameters are numbered from 1, in the order in which they first appear; columns are numbered
-/// from 0.
+/// A statement, declared before there is a connection and prepared once for one: alone by ``Connection/prepare(_:)``, or
+/// with all others of its owner by ``Connection/prepare(statementsOf:)``.
 ///
-/// Values stay bound until they are bound again. After a statement has returned a row, step it to its end or call
-/// ``reset()``.
-public struct Statement: ~Copyable {
-    /// Nil if the statement could not be prepared. SQLite answers every call for it with an error.
-    @usableFromInline let handle: OpaquePointer?
+/// Every run binds all parameters by their names: `start.run([.job <- job, .now <- now])`. A name is resolved to its
+/// index when the statement is prepared. Columns are numbered from 0.
+///
+/// After a statement has returned a row, step it to its end or call ``reset()``.
+public final class Statement<Name: ParameterName>: PreparableStatement {
+    public let sql: SQL
+    // A pointer, because a run must not pay for checks of exclusive access.
+    @usableFromInline let prepared = UnsafeMutablePointer<PreparedStatement>.allocate(capacity: 1)
     // Keeps the database open, and provides the messages of errors.
-    @usableFromInline let connection: Connection
+    @usableFromInline private(set) var connection: Connection?
 
-    init(_ sql: SQL, on connection: Connection) {
-        self.connection = connection
-        var prepared: OpaquePointer?
-        let code = sqlite3_prepare_v3(
-            connection.handle, sql.text, Int32(sql.text.utf8.count), UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
-        handle = prepared
-        if code != SQLITE_OK, connection.preparationError == nil { connection.preparationError = connection.error }
+    public init(_ sql: SQL) {
+        self.sql = sql
+        prepared.initialize(to: PreparedStatement())
     }
 
-    deinit { sqlite3_finalize(handle) }
+    deinit {
+        sqlite3_finalize(prepared.pointee.handle)
+        prepared.pointee.indexes?.deallocate()
+        prepared.deallocate()
+    }
+
+    @usableFromInline var handle: OpaquePointer? {
+        @inlinable get { prepared.pointee.handle }
+    }
 
     // MARK: Running
 
@@ -39,101 +46,128 @@ public struct Statement: ~Copyable {
         throw failure()
     }
 
-    /// Runs a statement to its end and discards any rows.
-    @inlinable
-    public func run() throws(SQLiteError) {
-        while try step() {}
-    }
-
-    /// Runs an INSERT, UPDATE or DELETE and returns the number of rows it changed.
-    public func runCountingChanges() throws(SQLiteError) -> Int {
-        try run()
-        return connection.changes
-    }
-
     /// Ends the current run, so that the statement can run again. Its values stay bound.
     @inlinable
     public func reset() { sqlite3_reset(handle) }
 
+    /// Runs the statement to its end and discards any rows.
+    @inlinable
+    public func run() throws(SQLiteError) { try run([]) }
+
+    /// Runs the statement to its end and discards any rows.
+    @inlinable
+    public func run<let count: Int>(_ values: [count of Bound<Name>]) throws(SQLiteError) {
+        try bind(values)
+        while try step() {}
+    }
+
+    /// Runs an INSERT, UPDATE or DELETE and returns the number of rows it changed.
+    public func runCountingChanges<let count: Int>(_ values: [count of Bound<Name>]) throws(SQLiteError) -> Int {
+        try run(values)
+        return connection?.changes ?? 0
+    }
+
+    /// Whether there is a row.
+    @inlinable
+    public func exists<let count: Int>(_ values: [count of Bound<Name>]) throws(SQLiteError) -> Bool {
+        try first(values) { _ in true } ?? false
+    }
+
+    /// Reads the first row; nil if there is none.
+    @inlinable
+    public func first<Value>(
+        _ read: (Statement) throws(SQLiteError) -> Value
+    ) throws(SQLiteError) -> Value? {
+        try first([], read)
+    }
+
+    /// Reads the first row; nil if there is none.
+    @inlinable
+    public func first<let count: Int, Value>(
+        _ values: [count of Bound<Name>], _ read: (Statement) throws(SQLiteError) -> Value
+    ) throws(SQLiteError) -> Value? {
+        try bind(values)
+        guard try step() else { return nil }
+        defer { reset() }
+        return try read(self)
+    }
+
+    /// Reads every row.
+    @inlinable
+    public func all<Value>(_ read: (Statement) throws(SQLiteError) -> Value) throws(SQLiteError) -> [Value] {
+        try all([], read)
+    }
+
+    /// Reads every row.
+    @inlinable
+    public func all<let count: Int, Value>(
+        _ values: [count of Bound<Name>], _ read: (Statement) throws(SQLiteError) -> Value
+    ) throws(SQLiteError) -> [Value] {
+        try bind(values)
+        var found: [Value] = []
+        do throws(SQLiteError) {
+            while try step() { found.append(try read(self)) }
+        } catch {
+            reset()
+            throw error
+        }
+        return found
+    }
+
     @usableFromInline
     func failure() -> SQLiteError {
-        let error =
-            handle == nil
-            ? connection.preparationError ?? SQLiteError(code: SQLITE_MISUSE, message: "an empty statement")
-            : connection.error
+        let error = connection?.error ?? SQLiteError(code: SQLITE_MISUSE, message: "the statement was not prepared")
         sqlite3_reset(handle)
         return error
     }
 
+    // MARK: Preparing
+
+    func prepare(on connection: Connection) throws(SQLiteError) {
+        precondition(self.connection == nil, "the statement was prepared before")
+        self.connection = connection
+        var handle: OpaquePointer?
+        try connection.check(
+            sqlite3_prepare_v3(
+                connection.handle, sql.text, Int32(sql.text.utf8.count), UInt32(SQLITE_PREPARE_PERSISTENT), &handle, nil
+            ))
+        prepared.pointee.handle = handle
+        let names = connection.parameterNames(Name.self)
+        let indexes = UnsafeMutablePointer<UInt8>.allocate(capacity: names.count + 1)
+        indexes.initialize(repeating: 0, count: names.count + 1)
+        prepared.pointee.indexes = indexes
+        for index in 0..<sqlite3_bind_parameter_count(handle) {
+            let name = sqlite3_bind_parameter_name(handle, index + 1).map { String(cString: $0) } ?? "?"
+            guard let number = names[name], index < 63 else {
+                throw SQLiteError(code: SQLITE_RANGE, message: "no value can be bound to \(name) in: \(sql)")
+            }
+            indexes[Int(number)] = UInt8(index + 1)
+            prepared.pointee.parameters |= 1 << UInt64(index + 1)
+        }
+    }
+
     // MARK: Binding
 
-    /// Binds an integer. Traps if there is no such parameter, or if the statement is running.
+    /// Binds every parameter, for a run by ``step()``. Traps if a value is missing, if the statement has no parameter
+    /// of a name, or if the statement is running.
     @inlinable
-    public func bind(_ parameter: Int32, _ value: Int64) {
-        let code = sqlite3_bind_int64(handle, parameter, value)
-        precondition(code == SQLITE_OK || handle == nil, "no such parameter, or the statement is running")
-    }
-
-    @inlinable
-    public func bind(_ parameter: Int32, _ value: Int) { bind(parameter, Int64(value)) }
-
-    /// Binds NULL. Traps if there is no such parameter, or if the statement is running.
-    @inlinable
-    public func bindNull(_ parameter: Int32) {
-        let code = sqlite3_bind_null(handle, parameter)
-        precondition(code == SQLITE_OK || handle == nil, "no such parameter, or the statement is running")
-    }
-
-    /// Binds an integer, or NULL for nil.
-    @inlinable
-    public func bind(_ parameter: Int32, _ value: Int64?) {
-        if let value { bind(parameter, value) } else { bindNull(parameter) }
-    }
-
-    /// Binds a copy of the text.
-    public func bind(_ parameter: Int32, _ text: String?) throws(SQLiteError) {
-        guard var text else { return bindNull(parameter) }
-        let code = text.withUTF8 { bindCopy(parameter, $0) }
-        try connection.check(code)
-    }
-
-    /// Binds a copy of UTF-8 bytes as text.
-    public func bind(_ parameter: Int32, text bytes: [UInt8]?) throws(SQLiteError) {
-        guard let bytes else { return bindNull(parameter) }
-        let code = bytes.withUnsafeBufferPointer { bindCopy(parameter, $0) }
-        try connection.check(code)
-    }
-
-    /// Binds a copy of the bytes as a blob.
-    public func bind(_ parameter: Int32, blob bytes: [UInt8]) throws(SQLiteError) {
-        let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)  // SQLITE_TRANSIENT
-        let code = bytes.withUnsafeBytes { buffer in
-            sqlite3_bind_blob64(handle, parameter, buffer.baseAddress, UInt64(buffer.count), copied)
+    public func bind<let count: Int>(_ values: [count of Bound<Name>]) throws(SQLiteError) {
+        var bound: UInt64 = 0
+        var code = SQLITE_OK
+        for position in values.indices {
+            let index = prepared.pointee.indexes?[Int(values[position].name.rawValue)] ?? 0
+            bound |= 1 << UInt64(index)
+            let result = values[position].value.bind(to: handle, at: Int32(index))
+            if result != SQLITE_OK { code = result }
         }
-        try connection.check(code)
+        precondition(bound == prepared.pointee.parameters, "the values are not those of the statement's parameters")
+        if code != SQLITE_OK { throw failure(binding: code) }
     }
 
-    /// Binds UTF-8 bytes as text without copying them. The binding lasts only while `body` runs, so `body` must step
-    /// the statement to its end or reset it.
-    @inlinable
-    public func withBound(
-        _ parameter: Int32, text bytes: [UInt8], _ body: () throws(SQLiteError) -> Void
-    ) throws(SQLiteError) {
-        try bytes.withUnsafeBufferPointer { (buffer) throws(SQLiteError) in
-            // A null pointer would bind NULL. The destructor nil is SQLITE_STATIC: SQLite makes no copy.
-            let start = UnsafeRawPointer(buffer.baseAddress)?.assumingMemoryBound(to: CChar.self)
-            let code = sqlite3_bind_text64(
-                handle, parameter, start ?? emptyText, UInt64(buffer.count), nil, UInt8(SQLITE_UTF8))
-            if code != SQLITE_OK { throw failure() }
-            try body()
-        }
-    }
-
-    private func bindCopy(_ parameter: Int32, _ buffer: UnsafeBufferPointer<UInt8>) -> Int32 {
-        let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)  // SQLITE_TRANSIENT
-        let start = UnsafeRawPointer(buffer.baseAddress)?.assumingMemoryBound(to: CChar.self)
-        return sqlite3_bind_text64(
-            handle, parameter, start ?? emptyText, UInt64(buffer.count), copied, UInt8(SQLITE_UTF8))
+    @usableFromInline
+    func failure(binding code: Int32) -> SQLiteError {
+        precondition(code != SQLITE_MISUSE, "the statement is running")
+        return failure()
     }
 
     // MARK: Columns of the current row
@@ -173,9 +207,20 @@ public struct Statement: ~Copyable {
     }
 }
 
-/// The address of an empty text.
+/// A value that only contains statements, and groups of them.
+public protocol StatementGroup {}
+
+/// A ``Statement`` with any names.
+protocol PreparableStatement {
+    func prepare(on connection: Connection) throws(SQLiteError)
+}
+
+/// What a ``Statement`` knows once it is prepared.
 @usableFromInline
-var emptyText: UnsafePointer<CChar> {
-    let text: StaticString = ""
-    return UnsafeRawPointer(text.utf8Start).assumingMemoryBound(to: CChar.self)
+struct PreparedStatement {
+    @usableFromInline var handle: OpaquePointer?
+    /// The index of each parameter by the number of its name; 0 for a name that the statement does not have.
+    @usableFromInline var indexes: UnsafeMutablePointer<UInt8>?
+    /// The statement's parameters: a bit for each index.
+    @usableFromInline var parameters: UInt64 = 0
 }

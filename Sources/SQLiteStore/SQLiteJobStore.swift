@@ -38,27 +38,18 @@ public final class SQLiteJobStore: JobStore {
         let opening = try Opening(lock, options, clock)
         let path = opening.location.path
         // The readers are opened here, too: they recover and read as the writer does, so they can meet the same errors.
-        let opened = try opening.open { (connection) throws(StoreOpenError) -> Opened in
-            let writer = try opening.mappingErrors { () throws(SQLiteError) in
-                try Writer(connection, lock: lock, clock: clock)
-            }
-            return Opened(
-                writer: writer, reader: try newReader(opening.location, options, clock),
-                lister: try newReader(opening.location, options, clock), files: try opening.files())
+        let (writer, reader, lister, files) = try opening.open { (connection) throws(StoreOpenError) in
+            (
+                try opening.writer(on: connection), try newReader(opening.location.connectForReading(options), path, clock),
+                try newReader(opening.location.connectForReading(options), path, clock), try opening.files()
+            )
         }
         let suspect: @Sendable () -> Void = { lock.note { $0.suspectsDamage = true } }
-        let reading = try lane(named: "halyard-reader", opened.reader, path, onDamage: suspect)
-        let listing = try lane(named: "halyard-lists", opened.lister, path, onDamage: suspect)
+        let reading = try lane(named: "halyard-reader", reader, path, onDamage: suspect)
+        let listing = try lane(named: "halyard-lists", lister, path, onDamage: suspect)
         // This is the last step, because from here on the store owns the lock.
-        let writing = try GroupCommit(Handover(opened.writer), files: opened.files, lock: lock, options: options)
+        let writing = try GroupCommit(Handover(writer), files: files, lock: lock, options: options)
         return SQLiteJobStore(path: path, writing: writing, reading: reading, listing: listing)
-    }
-
-    private struct Opened {
-        let writer: Writer
-        let reader: Reader
-        let lister: Reader
-        let files: StoreFiles
     }
 
     /// Opens an existing database for reading, even while a daemon uses it. Every write to this store fails with
@@ -71,26 +62,16 @@ public final class SQLiteJobStore: JobStore {
     ) throws(StoreOpenError) -> SQLiteJobStore {
         let location = try DatabaseLocation(path)
         let reader = try location.openForReading(options) { (connection) throws(StoreOpenError) -> Reader in
-            try newReader(connection, location, clock)
+            try newReader(connection, location.path, clock)
         }
         let lane = try lane(named: "halyard-reader", reader, location.path)
         return SQLiteJobStore(path: location.path, writing: nil, reading: lane, listing: lane)
     }
 
     private static func newReader(
-        _ location: DatabaseLocation, _ options: StoreOptions, _ clock: any StoreClock
+        _ connection: Connection, _ path: String, _ clock: any StoreClock
     ) throws(StoreOpenError) -> Reader {
-        try newReader(try location.connectForReading(options), location, clock)
-    }
-
-    private static func newReader(
-        _ connection: Connection, _ location: DatabaseLocation, _ clock: any StoreClock
-    ) throws(StoreOpenError) -> Reader {
-        do throws(SQLiteError) {
-            return try Reader(connection, clock: clock)
-        } catch {
-            throw StoreOpenError(error, path: location.path)
-        }
+        try mappingErrors(at: path) { () throws(SQLiteError) in try Reader(connection, clock: clock) }
     }
 
     private static func lane(

@@ -36,7 +36,7 @@ import Testing
     @Test func noConstraintBuildsATemporaryTable() throws {
         let directory = try TemporaryDirectory()
         let connection = try writer(directory).connection
-        let columns = connection.prepare(
+        let columns = try connection.prepare(
             """
             SELECT   schema.name, "column".name
             FROM     sqlite_schema AS schema

@@ -17,8 +17,8 @@ import Testing
         let sql = try #require(try connection.text("SELECT sql FROM sqlite_schema WHERE name = 'queue'"))
         let start = try #require(sql.range(of: "instr(name, char(0)) = 0"))
         let end = try #require(sql.range(of: "']*')", range: start.lowerBound..<sql.endIndex))
-        let rule = sql[start.lowerBound..<end.upperBound].replacing("name", with: "?1")
-        let statement = connection.prepare(SQL(trusted: "SELECT \(rule)"))
+        let rule = sql[start.lowerBound..<end.upperBound].replacing("name", with: ":name")
+        let statement = try connection.prepare(SQL(trusted: "SELECT \(rule)"), Parameter.self)
         let blocks: [ClosedRange<UInt32>] = [
             0...0x30FF, 0xFD00...0xFFFF, 0x110B0...0x110D0, 0x13420...0x13450, 0x1BC90...0x1BCB0, 0x1D160...0x1D190,
             0xDFFF0...0xE1010,
@@ -27,9 +27,7 @@ import Testing
         for value in blocks.joined().map(\.self) + Array(rest) {
             guard let scalar = Unicode.Scalar(value) else { continue }
             let text = "a\(Character(scalar))b"
-            try statement.bind(1, text)
-            let isAllowed = try statement.step() && statement.integer(0) == 1
-            statement.reset()
+            let isAllowed = try statement.first([.name <- text]) { $0.integer(0) == 1 } ?? false
             if isAllowed != (HiddenCharacter(in: text) == nil) { Issue.record("U+\(String(value, radix: 16))") }
         }
     }

@@ -163,8 +163,8 @@ import Testing
             case .rowsLost:
                 .rebuild(
                     TableRebuild(
-                        table: "result", create: "CREATE TABLE new_result (job_id INTEGER PRIMARY KEY)",
-                        copy: "INSERT INTO new_result (job_id) SELECT job_id FROM result WHERE job_id > 1"))
+                        table: "result", create: "CREATE TABLE new_result (job_id INTEGER UNIQUE ON CONFLICT IGNORE)",
+                        values: ["job_id": "max(job_id, 2)"]))
             case .danglingRows: .sql("DELETE FROM job WHERE id = 2")
             case .noRoom:
                 .swift { (connection) throws(SQLiteError) in
@@ -299,7 +299,7 @@ private struct Contents: Equatable {
     private(set) var views: [String: Table] = [:]
 
     init(_ connection: Connection) throws {
-        let names = connection.prepare(
+        let names = try connection.prepare(
             "SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT GLOB 'sqlite_*'")
         while try names.step() {
             let name = names.string(0)
@@ -312,9 +312,9 @@ private struct Contents: Equatable {
     }
 
     private static func rows(_ name: String, _ connection: Connection) throws -> Table {
-        let columns = connection.prepare(SQL(trusted: "SELECT * FROM \"\(name)\"")).columnCount
+        let columns = try connection.prepare(SQL(trusted: "SELECT * FROM \"\(name)\"")).columnCount
         let order = columns > 1 ? "1, 2" : "1"
-        let statement = connection.prepare(SQL(trusted: "SELECT * FROM \"\(name)\" ORDER BY \(order)"))
+        let statement = try connection.prepare(SQL(trusted: "SELECT * FROM \"\(name)\" ORDER BY \(order)"))
         var table = Table()
         while try statement.step() {
             table.count += 1
@@ -331,13 +331,9 @@ extension Connection {
     /// The SQL of every table, index and view, without the changes that a rename makes.
     fileprivate var schema: [String] {
         get throws {
-            let statement = prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name")
-            var texts: [String] = []
-            while try statement.step() {
-                let sql = statement.optionalString(3) ?? ""
-                texts.append("\(statement.string(0)) \(statement.string(1)) \(statement.string(2)): \(sql)")
+            try prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name").all {
+                "\($0.string(0)) \($0.string(1)) \($0.string(2)): \($0.string(3))"
             }
-            return texts
         }
     }
 }

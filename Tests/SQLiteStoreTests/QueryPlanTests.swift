@@ -1,3 +1,4 @@
+import Jobs
 import SQLite
 import Testing
 
@@ -21,43 +22,46 @@ import Testing
 
     static let byNumber = "SEARCH job USING INTEGER PRIMARY KEY (rowid=?)"
     static let plans: [Plan] = [
-        Plan("ready", ClaimStatements.readySQL, ["SEARCH job USING INDEX job_ready (queue_id=? AND priority=?)"]),
-        Plan("readyJob", ClaimStatements.readyJobSQL, [byNumber]),
+        Plan("ready", ReadyCursor(.normal).ready.sql, ["SEARCH job USING INDEX job_ready (queue_id=? AND priority=?)"]),
+        Plan("readyJob", ClaimStatements().readyJob.sql, [byNumber]),
         Plan(
-            "crashes", RescueStatements.crashesSQL,
+            "crashes", RescueStatements().crashes.sql,
             [
                 "SEARCH attempt USING PRIMARY KEY (job_id=?)", "SCALAR SUBQUERY",
                 "SEARCH attempt USING PRIMARY KEY (job_id=?)",
             ]),
-        Plan("start", ClaimStatements.startSQL, [byNumber]),
-        Plan("input", ClaimStatements.inputSQL, ["SEARCH job_input USING INTEGER PRIMARY KEY (rowid=?)"]),
-        Plan("nextDue", ClaimStatements.nextDueSQL, ["SCAN job USING INDEX job_due"]),
-        Plan("nextWait", ClaimStatements.nextWaitSQL, ["SEARCH job USING INDEX job_wait (steady_ms>?)"]),
-        Plan("due", ClaimStatements.dueSQL, ["SEARCH job USING INDEX job_due (due_ms<?)"]),
-        Plan("waited", ClaimStatements.waitedSQL, ["SEARCH job USING INDEX job_wait (steady_ms<?)"]),
-        Plan("nextSchedule", ScheduleReads.nextSQL, ["SEARCH schedule USING COVERING INDEX schedule_next (next_ms>?)"]),
-        Plan("dueSchedules", ScheduleReads.dueSQL, ["SEARCH schedule USING INDEX schedule_next (next_ms<?)"]),
-        Plan("moveSchedule", ScheduleStatements.moveSQL, ["SEARCH schedule USING PRIMARY KEY (name=?)"]),
-        Plan("schedule", ScheduleStatements.oneSQL, ["SEARCH schedule USING PRIMARY KEY (name=?)"]),
-        Plan("isJobOpen", ScheduleStatements.openJobSQL, [byNumber]),
-        Plan("isGraphOpen", ScheduleStatements.openGraphSQL, ["SEARCH graph USING INTEGER PRIMARY KEY (rowid=?)"]),
-        Plan("promote", ClaimStatements.promoteSQL, [byNumber]),
-        Plan("endJob", FinishStatements.endJobSQL, [byNumber]),
-        Plan("returnJob", FinishStatements.returnJobSQL, [byNumber]),
+        Plan("start", ClaimStatements().start.sql, [byNumber]),
+        Plan("input", ClaimStatements().input.sql, ["SEARCH job_input USING INTEGER PRIMARY KEY (rowid=?)"]),
+        Plan("nextDue", ClaimStatements().nextDue.sql, ["SCAN job USING INDEX job_due"]),
+        Plan("nextWait", ClaimStatements().nextWait.sql, ["SEARCH job USING INDEX job_wait (steady_ms>?)"]),
+        Plan("due", ClaimStatements().due.sql, ["SEARCH job USING INDEX job_due (due_ms<?)"]),
+        Plan("waited", ClaimStatements().waited.sql, ["SEARCH job USING INDEX job_wait (steady_ms<?)"]),
         Plan(
-            "dependents", SettleStatements.dependentsSQL,
+            "nextSchedule", ScheduleReads().next.sql, ["SEARCH schedule USING COVERING INDEX schedule_next (next_ms>?)"]
+        ),
+        Plan("dueSchedules", ScheduleReads().due.sql, ["SEARCH schedule USING INDEX schedule_next (next_ms<?)"]),
+        Plan("moveSchedule", ScheduleStatements().move.sql, ["SEARCH schedule USING PRIMARY KEY (name=?)"]),
+        Plan("schedule", ScheduleStatements().one.sql, ["SEARCH schedule USING PRIMARY KEY (name=?)"]),
+        Plan("isJobOpen", ScheduleStatements().openJob.sql, [byNumber]),
+        Plan("isGraphOpen", CancelStatements().graph.sql, ["SEARCH graph USING INTEGER PRIMARY KEY (rowid=?)"]),
+        Plan("promote", ClaimStatements().promote.sql, [byNumber]),
+        Plan("endJob", FinishStatements().endJob.sql, [byNumber]),
+        Plan("retryJob", FinishStatements().retryJob.sql, [byNumber]),
+        Plan("returnJob", FinishStatements().returnJob.sql, [byNumber]),
+        Plan(
+            "dependents", SettleStatements().dependents.sql,
             [
                 "SEARCH dependency USING COVERING INDEX dependency_dependents (dependency_id=? AND (condition,dependent_id,position)>(?,?,?))"
             ]),
         Plan(
-            "firstPart", WritingStatements.firstPartSQL,
+            "firstPart", WritingStatements().firstPart.sql,
             [
                 "SEARCH staged_part USING INDEX sqlite_autoindex_staged_part_1 (graph_id=?)", "SCALAR SUBQUERY",
                 "SEARCH graph USING INTEGER PRIMARY KEY (rowid=?)", "SCALAR SUBQUERY",
                 "SEARCH staged_part USING COVERING INDEX sqlite_autoindex_staged_part_1 (graph_id=?)",
             ]),
         Plan(
-            "unwritten", UnwrittenStatements.nextSQL,
+            "unwritten", UnwrittenStatements().next.sql,
             [
                 "SEARCH part USING INDEX sqlite_autoindex_staged_part_1 ((graph_id,number)>(?,?))",
                 "CORRELATED SCALAR SUBQUERY", "SEARCH graph USING INTEGER PRIMARY KEY (rowid=?)",
@@ -65,89 +69,88 @@ import Testing
                 "SEARCH acceptance USING COVERING INDEX sqlite_autoindex_staged_part_1 (graph_id=?)",
             ]),
         Plan(
-            "openBelow", CancelStatements.openBelowSQL,
+            "openBelow", CancelStatements().openBelow.sql,
             ["SEARCH job USING INDEX job_graph (graph_id=? AND rowid<?)"]),
         Plan(
-            "someJobs", PruneStatements.someJobsSQL, ["SEARCH job USING INDEX job_graph (graph_id=? AND rowid>?)"]),
+            "jobsOfAGraph", PruneStatements().jobs.sql, ["SEARCH job USING INDEX job_graph (graph_id=? AND rowid>?)"]),
         Plan(
-            "hasLaterDependents", PruneStatements.hasLaterDependentsSQL,
+            "hasLaterDependents", PruneStatements().hasLaterDependents.sql,
             [
                 "SEARCH dependency USING COVERING INDEX dependency_dependents (dependency_id=? AND condition=? AND dependent_id>?)"
             ]),
         Plan(
-            "someEdges", PruneStatements.someEdgesSQL,
+            "someEdges", PruneStatements().someEdges.sql,
             ["SEARCH dependency USING PRIMARY KEY (dependent_id>? AND dependent_id<?)"]),
-        Plan("blocked", SettleStatements.blockedSQL, [byNumber]),
-        Plan("takeDependency", SettleStatements.takeDependencySQL, [byNumber]),
-        Plan("unblock", SettleStatements.unblockSQL, [byNumber]),
-        Plan("skip", SettleStatements.skipSQL, [byNumber]),
-        Plan("findKey", KeyLookup.sql, ["SEARCH idempotency USING PRIMARY KEY (key=?)"]),
-        Plan("stateOf", EnqueueStatements.stateOfSQL, [byNumber]),
-        Plan("openJobsOfAGraph", CancelStatements.openJobsSQL, ["SEARCH job USING INDEX job_graph (graph_id=?)"]),
-        Plan("job", CancelStatements.jobSQL, [byNumber]),
-        Plan("cancel", CancelStatements.cancelSQL, [byNumber]),
-        Plan("running", RememberStatements.runningSQL, ["SEARCH job USING INDEX job_open (state=?)"]),
-        Plan("setTally", FlushStatements.setTallySQL, ["SEARCH tally USING INTEGER PRIMARY KEY (rowid=?)"]),
-        Plan("addToGraph", FlushStatements.addToGraphSQL, ["SEARCH graph USING INTEGER PRIMARY KEY (rowid=?)"]),
-        Plan("delete", PruneStatements.deleteSQL, [byNumber]),
+        Plan("blocked", SettleStatements().blocked.sql, [byNumber]),
+        Plan("takeDependency", SettleStatements().takeDependency.sql, [byNumber]),
+        Plan("unblock", SettleStatements().unblock.sql, [byNumber]),
+        Plan("skip", SettleStatements().skip.sql, [byNumber]),
+        Plan("findKey", KeyLookup().find.sql, ["SEARCH idempotency USING PRIMARY KEY (key=?)"]),
+        Plan("stateOf", EnqueueStatements().stateOf.sql, [byNumber]),
+        Plan("openJobsOfAGraph", CancelStatements().openJobs.sql, ["SEARCH job USING INDEX job_graph (graph_id=?)"]),
+        Plan("job", CancelStatements().job.sql, [byNumber]),
+        Plan("cancel", CancelStatements().cancel.sql, [byNumber]),
+        Plan("running", RememberStatements().running.sql, ["SEARCH job USING INDEX job_open (state=?)"]),
+        Plan("setTally", FlushStatements().setTally.sql, ["SEARCH tally USING INTEGER PRIMARY KEY (rowid=?)"]),
+        Plan("addToGraph", FlushStatements().addToGraph.sql, ["SEARCH graph USING INTEGER PRIMARY KEY (rowid=?)"]),
+        Plan("delete", PruneStatements().delete.sql, [byNumber]),
         Plan(
-            "prunableJob", PruneStatements.jobSQL,
+            "prunableJob", PruneStatements().job.sql,
             [
                 byNumber, "CORRELATED SCALAR SUBQUERY",
                 "SEARCH dependency USING COVERING INDEX dependency_dependents (dependency_id=?)",
             ]),
         Plan(
-            "hasDependents", PruneStatements.hasDependentsSQL,
+            "hasDependents", PruneStatements().hasDependents.sql,
             [
                 "SEARCH job USING COVERING INDEX job_graph (graph_id=?)",
                 "SEARCH dependency USING COVERING INDEX dependency_dependents (dependency_id=?)",
                 "SEARCH dependent USING INTEGER PRIMARY KEY (rowid=?)",
             ]),
-        Plan("jobsOfAGraph", PruneStatements.jobsSQL, ["SEARCH job USING INDEX job_graph (graph_id=?)"]),
-        Plan("deleteJobs", PruneStatements.deleteJobsSQL, ["SEARCH job USING INDEX job_graph (graph_id=?)"]),
-        Plan("deleteGraph", PruneStatements.deleteGraphSQL, ["SEARCH graph USING INTEGER PRIMARY KEY (rowid=?)"]),
-        Plan("units", PrunableStatements.unitsSQL, ["SEARCH job USING INTEGER PRIMARY KEY (rowid<?)"]),
+        Plan("deleteJobs", PruneStatements().deleteJobs.sql, ["SEARCH job USING INDEX job_graph (graph_id=?)"]),
+        Plan("deleteGraph", PruneStatements().deleteGraph.sql, ["SEARCH graph USING INTEGER PRIMARY KEY (rowid=?)"]),
+        Plan("units", PrunableStatements().units.sql, ["SEARCH job USING INTEGER PRIMARY KEY (rowid<?)"]),
         Plan(
-            "prunableGraph", PrunableStatements.graphSQL,
+            "prunableGraph", PrunableStatements().graph.sql,
             [
                 "SEARCH graph USING INTEGER PRIMARY KEY (rowid=?)", "CORRELATED SCALAR SUBQUERY",
                 "SEARCH job USING COVERING INDEX job_graph (graph_id=?)",
             ]),
         Plan(
-            "deleteKey", PruneStatements.deleteKeySQL,
+            "deleteKey", PruneStatements().deleteKey.sql,
             [
                 "SEARCH idempotency USING INDEX sqlite_autoindex_idempotency_2 (first_job_id=?)", "SCALAR SUBQUERY",
                 "SEARCH idempotency USING COVERING INDEX sqlite_autoindex_idempotency_2 (first_job_id<?)",
                 "CORRELATED SCALAR SUBQUERY", "SEARCH job USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
             ]),
         Plan(
-            "attempts", RecordStatements.attemptsSQL,
+            "attempts", RecordStatements().attempts.sql,
             [
                 "SEARCH attempt USING PRIMARY KEY (job_id=?)", "SCALAR SUBQUERY",
                 "SEARCH attempt USING PRIMARY KEY (job_id=?)",
             ]),
         Plan(
-            "dependencies", NeighbourStatements.dependenciesSQL,
+            "dependencies", NeighbourStatements().dependencies.sql,
             [
                 "SEARCH dependency USING PRIMARY KEY (dependent_id=?)", byNumber,
                 "SEARCH definition USING INTEGER PRIMARY KEY (rowid=?)",
             ]),
         Plan(
-            "dependents", NeighbourStatements.dependentsSQL,
+            "dependents", NeighbourStatements().dependents.sql,
             [
                 "SEARCH dependency USING COVERING INDEX dependency_dependents (dependency_id=?)",
                 "SEARCH dependent USING INTEGER PRIMARY KEY (rowid=?)",
                 "SEARCH definition USING INTEGER PRIMARY KEY (rowid=?)",
             ]),
         Plan(
-            "outputs", NeighbourStatements.outputsSQL,
+            "outputs", NeighbourStatements().outputs.sql,
             [
                 "SEARCH dependency USING PRIMARY KEY (dependent_id=?)", byNumber,
                 "SEARCH definition USING INTEGER PRIMARY KEY (rowid=?)",
                 "SEARCH result USING INTEGER PRIMARY KEY (rowid=?)",
             ]),
         Plan(
-            "record", RecordStatements.jobSQL,
+            "record", RecordStatements().job.sql,
             [
                 byNumber, "SEARCH definition USING INTEGER PRIMARY KEY (rowid=?)",
                 "SEARCH queue USING INTEGER PRIMARY KEY (rowid=?)",
@@ -155,31 +158,33 @@ import Testing
                 "SEARCH clock USING INTEGER PRIMARY KEY (rowid=?)",
             ]),
         Plan(
-            "edges", GraphStatements.edgesSQL,
+            "edges", GraphStatements().edges.sql,
             [
                 "SEARCH job USING COVERING INDEX job_graph (graph_id=? AND rowid>?)",
                 "SEARCH dependency USING PRIMARY KEY (dependent_id=?)",
             ]),
-        Plan("graphs", GraphStatements.newestSQL, ["SEARCH graph USING INTEGER PRIMARY KEY (rowid<?)"]),
+        Plan("graphs", GraphStatements().newest.sql, ["SEARCH graph USING INTEGER PRIMARY KEY (rowid<?)"]),
     ]
 
     /// Listings: only the way to the jobs is of interest, which is the first line.
     static let listings: [Plan] = [
         Plan(
-            "allNewest", ListingStatements.allNewestSQL, ["SEARCH job USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"]),
+            "allNewest", ListingStatements().all.newestFirst.sql,
+            ["SEARCH job USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"]),
         Plan(
-            "allOldest", ListingStatements.allOldestSQL, ["SEARCH job USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"]),
+            "allOldest", ListingStatements().all.oldestFirst.sql,
+            ["SEARCH job USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"]),
         Plan(
-            "graphNewest", ListingStatements.graphNewestSQL,
+            "graphNewest", ListingStatements().graph.newestFirst.sql,
             ["SEARCH job USING INDEX job_graph (graph_id=? AND rowid>? AND rowid<?)"]),
         Plan(
-            "unsuccessfulNewest", ListingStatements.unsuccessfulNewestSQL,
+            "unsuccessfulNewest", ListingStatements().unsuccessful.newestFirst.sql,
             ["SEARCH job USING INDEX job_unsuccessful (state=? AND rowid>? AND rowid<?)"]),
         Plan(
-            "openNewest", ListingStatements.openNewestSQL,
+            "openNewest", ListingStatements().open.newestFirst.sql,
             ["SEARCH job USING INDEX job_open (state=? AND rowid>? AND rowid<?)"]),
         Plan(
-            "openOldest", ListingStatements.openOldestSQL,
+            "openOldest", ListingStatements().open.oldestFirst.sql,
             ["SEARCH job USING INDEX job_open (state=? AND rowid>? AND rowid<?)"]),
     ]
 

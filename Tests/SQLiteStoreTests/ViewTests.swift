@@ -10,8 +10,7 @@ import Testing
     /// Each row as `column=value`, one line for each that is not NULL.
     private func rows(_ sql: SQL, _ path: String) throws -> String {
         let connection = try Connection(path: path, access: .readOnly)
-        let statement = connection.prepare(sql)
-        try connection.checkPreparations()
+        let statement = try connection.prepare(sql)
         var text = ""
         while try statement.step() {
             for column in 0..<statement.columnCount {

@@ -67,19 +67,19 @@ import Testing
     @Test func statementsLeftHalfWayCanBeResetTogether() throws {
         let connection = try open()
         try connection.execute("INSERT INTO t (b) VALUES ('x'), ('y')")
-        let select = connection.prepare("SELECT a FROM t WHERE a >= :from")
-        select.bind(1, 1)
+        let select = try connection.prepare("SELECT a FROM t WHERE a >= :a", Letter.self)
+        try select.bind([.a <- 1])
         #expect(try select.step())
         connection.resetStatements()
         // Binding to a running statement would be refused.
-        select.bind(1, 2)
+        try select.bind([.a <- 2])
         #expect(try select.step())
         #expect(select.integer(0) == 2)
     }
 
     @Test func stepsAreCountedAndTheCountBeginsAnew() throws {
         let connection = try open()
-        let select = connection.prepare("SELECT count(*) FROM t")
+        let select = try connection.prepare("SELECT count(*) FROM t")
         _ = connection.takeStepCount()
         #expect(try select.step())
         #expect(try !select.step())

@@ -37,33 +37,31 @@ private func insertJobs(_ count: Int, in path: String) async throws -> Double {
     lock.release()
     let connection = try Connection(path: path, access: .readWrite)
     try connection.execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -8000")
-    let begin = connection.prepare("BEGIN IMMEDIATE")
-    let commit = connection.prepare("COMMIT")
-    let job = connection.prepare(
+    let begin = try connection.prepare("BEGIN IMMEDIATE")
+    let commit = try connection.prepare("COMMIT")
+    let job = try connection.prepare(
         """
         INSERT INTO job (id, state, queue_id, priority, definition_id, attempt, tries, rescues, dependencies, pending,
                          enqueued_ms, due_ms, steady_ms)
-        VALUES (?1, 1, 1, 0, ?2, 0, 0, 0, 0, 0, ?3, ?4, ?4)
-        """)
-    let input = connection.prepare("INSERT INTO job_input (job_id, input) VALUES (?1, ?2)")
-    let tally = connection.prepare("UPDATE tally SET scheduled = scheduled + ?1 WHERE queue_id = 1")
-    try connection.checkPreparations()
+        VALUES (:job, 1, 1, 0, :definition, 0, 0, 0, 0, 0, :now, :due, :due)
+        """, Field.self)
+    let input = try connection.prepare("INSERT INTO job_input (job_id, input) VALUES (:job, :input)", Field.self)
+    let tally = try connection.prepare("UPDATE tally SET scheduled = scheduled + 1000 WHERE queue_id = 1")
     let start = ContinuousClock.now
     for first in stride(from: 1, through: count, by: 1000) {
         try begin.run()
         for id in first..<first + 1000 {
-            job.bind(1, id)
-            job.bind(2, definition.rawValue)
-            job.bind(3, now)
-            job.bind(4, now + 36_000_000)
-            try job.run()
-            input.bind(1, id)
-            try input.bind(2, #"{"url":"https://example.com/\#(id)"}"#)
-            try input.run()
+            try job.run([
+                .job <- id, .definition <- definition.rawValue, .now <- now, .due <- now + 36_000_000,
+            ])
+            try input.run([.job <- id, .input <- #"{"url":"https://example.com/\#(id)"}"#])
         }
-        tally.bind(1, 1000)
         try tally.run()
         try commit.run()
     }
     return (ContinuousClock.now - start) / .seconds(1)
+}
+
+private enum Field: UInt8, ParameterName {
+    case job, definition, now, due, input
 }

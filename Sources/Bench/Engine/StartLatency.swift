@@ -33,7 +33,7 @@ func measureStartLatency() async throws -> [Row] {
 private func millisecondsPerCommit(in path: String, count: Int) throws -> [Double] {
     let connection = try Connection(path: path, access: .readWriteCreate)
     try connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE t (a INTEGER)")
-    let insert = connection.prepare("INSERT INTO t VALUES (1)")
+    let insert = try connection.prepare("INSERT INTO t VALUES (1)")
     return try (0..<count).map { _ in
         let start = ContinuousClock.now
         try insert.run()

@@ -33,117 +33,86 @@ extension Writer {
     func cancel(graph: GraphID, now: Timestamp) throws(SQLiteError) -> (
         results: [JobID: CancelResult], work: LongWork?
     )? {
-        cancelling.graph.bind(1, graph.rawValue)
-        guard try cancelling.graph.step() else { return nil }
-        let open = cancelling.graph.integer(0)
-        cancelling.graph.reset()
+        guard let open = try cancelling.graph.first([.graph <- graph], { $0.integer(0) }) else { return nil }
         if open > Self.rowsPerSlice || memory.writing[graph] != nil {
             try beginCancelling(graph, now: now)
             return ([:], .cancelling(graph))
         }
-        var jobs: [JobID] = []
-        cancelling.openJobs.bind(1, graph.rawValue)
-        while try cancelling.openJobs.step() { jobs.append(JobID(cancelling.openJobs.integer(0))) }
+        let jobs = try cancelling.openJobs.all([.graph <- graph]) { $0.job(0) }
         let results = try cancel(jobs, now: now)
         return (Dictionary(uniqueKeysWithValues: zip(jobs, results)), nil)
     }
 
     /// Cancels one job, or requests its cancellation if it is running. Leaves its dependents to the caller.
     func cancelAlone(_ job: JobID, now: Timestamp) throws(SQLiteError) -> CancelResult {
-        cancelling.job.bind(1, job.rawValue)
-        guard try cancelling.job.step() else { return .unknown }
-        let state = JobState(rawValue: Int(cancelling.job.integer(0)))
-        let attempt = Int(cancelling.job.integer(1))
-        let queueID = cancelling.job.integer(2)
-        let graph = cancelling.job.optionalInteger(3).map(GraphID.init(_:))
-        cancelling.job.reset()
-        let queue = try memory.queueIndex(id: queueID)
+        let found = try cancelling.job.first([.job <- job]) { (row) throws(SQLiteError) in
+            (
+                state: JobState(rawValue: Int(row.integer(0))), attempt: Int(row.integer(1)),
+                queue: try memory.queueIndex(id: row.integer(2)), graph: row.graph(3)
+            )
+        }
         // The schema allows no other state.
-        guard let state else { return .unknown }
+        guard case let (state?, attempt, queue, graph)? = found else { return .unknown }
         switch state {
         case .running:
             if memory.running[job]?.isCancelRequested == false {
-                cancelling.request.bind(1, job.rawValue)
-                cancelling.request.bind(2, now.milliseconds)
-                try cancelling.request.run()
+                try cancelling.request.run([.job <- job, .now <- now])
                 memory.running[job]?.isCancelRequested = true
                 note(job, graph: graph, state: .running, attempt: attempt, isCancelRequest: true)
             }
             return .requested
         case .blocked, .scheduled, .ready:
-            cancelling.cancel.bind(1, job.rawValue)
-            cancelling.cancel.bind(2, now.milliseconds)
-            try cancelling.cancel.run()
+            try cancelling.cancel.run([.job <- job, .now <- now])
             count(queue: queue, graph: graph, from: state, to: .cancelled, now: now)
             note(job, graph: graph, state: .cancelled, attempt: attempt, cause: .cancelled)
             try recordResult(job, attempt: 0, .cancelled, .cancelledBeforeStart, now: now)
             return .cancelled
-        case .succeeded: return .alreadyFinal(.succeeded)
-        case .failed: return .alreadyFinal(.failed)
-        case .cancelled: return .alreadyFinal(.cancelled)
-        case .skipped: return .alreadyFinal(.skipped)
+        case .succeeded, .failed, .cancelled, .skipped: return .alreadyFinal(state.outcome!)
         }
     }
 }
 
-struct CancelStatements: ~Copyable {
-    static let graphSQL: SQL = "SELECT blocked + scheduled + ready + running FROM graph WHERE id = :graph"
-    static let openBelowSQL: SQL = """
-        SELECT   id
-        FROM     job INDEXED BY job_graph
-        WHERE    graph_id = ?1
-        AND      id < ?2
-        AND      state < 4
-        ORDER BY id DESC
-        LIMIT    ?3
+struct CancelStatements: StatementGroup {
+    let graph = Statement("SELECT blocked + scheduled + ready + running FROM graph WHERE id = :graph")
+    let openJobs = Statement(
         """
-    static let insertSQL: SQL = """
-        INSERT INTO cancelling (graph_id, requested_ms, below_id)
-        VALUES (:graph, :now, 0x7FFFFFFFFFFFFFFF)
-        """
-    static let advanceSQL: SQL = "UPDATE cancelling SET below_id = ?2 WHERE graph_id = ?1"
-    static let forgetSQL: SQL = "DELETE FROM cancelling WHERE graph_id = :graph"
-    static let openJobsSQL: SQL = """
         SELECT   id
         FROM     job INDEXED BY job_graph
         WHERE    graph_id = :graph
-        AND      state < 4
+        AND      state < \(JobState.firstFinal)
         ORDER BY id
+        """)
+    let openBelow = Statement(
         """
-    static let jobSQL: SQL = "SELECT state, attempt, queue_id, graph_id FROM job WHERE id = :job"
-    static let requestSQL: SQL = """
+        SELECT   id
+        FROM     job INDEXED BY job_graph
+        WHERE    graph_id = :graph
+        AND      id < :below
+        AND      state < \(JobState.firstFinal)
+        ORDER BY id DESC
+        LIMIT    :limit
+        """)
+    let insert = Statement(
+        """
+        INSERT INTO cancelling (graph_id, requested_ms, below_id)
+        VALUES (:graph, :now, 0x7FFFFFFFFFFFFFFF)
+        """)
+    let advance = Statement("UPDATE cancelling SET below_id = :below WHERE graph_id = :graph")
+    let forget = Statement("DELETE FROM cancelling WHERE graph_id = :graph")
+    let job = Statement("SELECT state, attempt, queue_id, graph_id FROM job WHERE id = :job")
+    let request = Statement(
+        """
         UPDATE job
-        SET    cancel_ms = ?2
-        WHERE  id = ?1
-        AND    state = 3
+        SET    cancel_ms = :now
+        WHERE  id = :job
+        AND    state = \(JobState.running)
         AND    cancel_ms IS NULL
+        """)
+    let cancel = Statement(
         """
-    static let cancelSQL: SQL = """
         UPDATE job
-        SET    state = 6, finished_ms = ?2, cancel_ms = ?2
-        WHERE  id = ?1
-        AND    state BETWEEN 0 AND 2
-        """
-
-    let graph: Statement
-    let openJobs: Statement
-    let job: Statement
-    let request: Statement
-    let cancel: Statement
-    let openBelow: Statement
-    let insert: Statement
-    let advance: Statement
-    let forget: Statement
-
-    init(_ connection: Connection) {
-        graph = connection.prepare(Self.graphSQL)
-        openJobs = connection.prepare(Self.openJobsSQL)
-        job = connection.prepare(Self.jobSQL)
-        request = connection.prepare(Self.requestSQL)
-        cancel = connection.prepare(Self.cancelSQL)
-        openBelow = connection.prepare(Self.openBelowSQL)
-        insert = connection.prepare(Self.insertSQL)
-        advance = connection.prepare(Self.advanceSQL)
-        forget = connection.prepare(Self.forgetSQL)
-    }
+        SET    state = \(JobState.cancelled), finished_ms = :now, cancel_ms = :now
+        WHERE  id = :job
+        AND    state BETWEEN \(JobState.blocked) AND \(JobState.ready)
+        """)
 }

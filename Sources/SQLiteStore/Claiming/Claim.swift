@@ -33,18 +33,16 @@ extension Writer {
     private func startTrials(_ slots: Int, now: Timestamp) throws(SQLiteError) -> [ClaimedJob] {
         var claimed: [ClaimedJob] = []
         while claimed.count < slots, let next = trials.next(now: steady.moment) {
-            claiming.readyJob.bind(1, next.rawValue)
-            let found = try claiming.readyJob.step() ? claiming.readyJob.readyJob() : nil
-            let queueID = claiming.readyJob.integer(7)
-            claiming.readyJob.reset()
-            let queue = try found == nil ? 0 : memory.queueIndex(id: queueID)
+            let found = try claiming.readyJob.first([.job <- next]) { (row) throws(SQLiteError) in
+                (job: ReadyJob(row), queue: try memory.queueIndex(id: row.integer(7)))
+            }
             // The job is no longer ready, or its queue is paused or full. Other jobs must not wait for it.
-            guard let found, memory.queues[queue].claimable > 0 else {
+            guard let found, memory.queues[found.queue].claimable > 0 else {
                 trials.skip()
                 continue
             }
             trials.begin(now: steady.moment)
-            try start(found, queue: queue, now: now, into: &claimed)
+            try start(found.job, queue: found.queue, now: now, into: &claimed)
         }
         return claimed
     }
@@ -89,34 +87,29 @@ extension Writer {
     private func start(
         _ job: ReadyJob, queue: Int, now: Timestamp, into claimed: inout [ClaimedJob]
     ) throws(SQLiteError) {
-        if isCancelling, try cancelIfAsked(JobID(job.id), now: now) {
+        if isCancelling, try cancelIfAsked(job.id, now: now) {
             claimsAgain = true
-            trials.ended(JobID(job.id))
-            return try settleDependents(of: JobID(job.id), .cancelled, now: now)
+            trials.ended(job.id)
+            return try settleDependents(of: job.id, .cancelled, now: now)
         }
-        claiming.start.bind(1, job.id)
-        claiming.start.bind(2, now.milliseconds)
-        // No row changed, so another program wrote to the database. Leave the job alone.
-        guard try claiming.start.runCountingChanges() == 1 else { return }
-        claiming.input.bind(1, job.id)
-        let input = try claiming.input.step() ? claiming.input.json(0) : nil
-        claiming.input.reset()
-        let id = JobID(job.id)
+        // If no row changed, another program wrote to the database. Leave the job alone.
+        guard try claiming.start.runCountingChanges([.job <- job.id, .now <- now]) == 1 else { return }
+        let input = try claiming.input.first([.job <- job.id]) { $0.json(0) } ?? nil
         let attempt = job.attempt &+ 1
-        memory.running[id] = RunningJob(
+        memory.running[job.id] = RunningJob(
             attempt: attempt, queue: queue, graph: job.graph, startedAt: now, isCancelRequested: false)
         count(queue: queue, graph: job.graph, from: .ready, to: .running, now: now)
-        note(id, graph: job.graph, state: .running, attempt: attempt)
+        note(job.id, graph: job.graph, state: .running, attempt: attempt)
         claimed.append(
             ClaimedJob(
-                lease: Lease(job: id, attempt: attempt), definition: job.definition, graph: job.graph, input: input,
+                lease: Lease(job: job.id, attempt: attempt), definition: job.definition, graph: job.graph, input: input,
                 hasDependencies: job.hasDependencies, tries: job.tries))
     }
 }
 
 /// The columns of a ready job that a claim needs.
 struct ReadyJob {
-    let id: Int64
+    let id: JobID
     /// The time since which the job has been ready, on the steady scale.
     let readySince: Timestamp
     let attempt: Int
@@ -124,36 +117,39 @@ struct ReadyJob {
     let definition: DefinitionID
     let graph: GraphID?
     let hasDependencies: Bool
+
+    init(_ row: Statement) {
+        id = row.job(0)
+        readySince = row.timestamp(1)
+        attempt = Int(row.integer(2))
+        tries = Int(row.integer(3))
+        definition = DefinitionID(row.integer(4))
+        graph = row.graph(5)
+        hasDependencies = row.integer(6) > 0
+    }
 }
 
 /// Iterates over the ready jobs of one queue and one priority, longest ready first.
-final class ReadyCursor {
+struct ReadyCursor: StatementGroup {
     let priority: Priority
-    private let statement: Statement
+    let ready = Statement(
+        """
+        SELECT   id, steady_ms, attempt, tries, definition_id, graph_id, dependencies
+        FROM     job INDEXED BY job_ready
+        WHERE    state = \(JobState.ready)
+        AND      queue_id = :queue
+        AND      priority = :priority
+        ORDER BY steady_ms, id
+        """)
 
-    init(_ priority: Priority, _ statement: consuming Statement) {
-        self.priority = priority
-        self.statement = statement
-    }
+    init(_ priority: Priority) { self.priority = priority }
 
     func first(queue: Int64) throws(SQLiteError) -> ReadyJob? {
-        statement.bind(1, queue)
-        statement.bind(2, priority.rawValue)
+        try ready.bind([.queue <- queue, .priority <- priority])
         return try next()
     }
 
-    func next() throws(SQLiteError) -> ReadyJob? {
-        try statement.step() ? statement.readyJob() : nil
-    }
+    func next() throws(SQLiteError) -> ReadyJob? { try ready.step() ? ReadyJob(ready) : nil }
 
-    func reset() { statement.reset() }
-}
-
-extension Statement {
-    fileprivate func readyJob() -> ReadyJob {
-        ReadyJob(
-            id: integer(0), readySince: Timestamp(milliseconds: integer(1)), attempt: Int(integer(2)),
-            tries: Int(integer(3)), definition: DefinitionID(integer(4)),
-            graph: optionalInteger(5).map(GraphID.init(_:)), hasDependencies: integer(6) > 0)
-    }
+    func reset() { ready.reset() }
 }

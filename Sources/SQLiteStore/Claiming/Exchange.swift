@@ -37,8 +37,8 @@ extension Writer {
     /// The earlier of the next calendar time and the end of the next wait, both on the current wall clock.
     private func nextDueAt(now: Timestamp) throws(SQLiteError) -> Timestamp? {
         if memory.scheduled == 0 { return nil }
-        let dueAt = try claiming.nextDue.first()
-        guard let waitEnd = try claiming.nextWait.first() else { return dueAt }
+        let dueAt = try claiming.nextDue.first { $0.timestamp(0) }
+        guard let waitEnd = try claiming.nextWait.first({ $0.timestamp(0) }) else { return dueAt }
         let waitEndsAt = now + (waitEnd - steady.moment)
         return dueAt.map { min($0, waitEndsAt) } ?? waitEndsAt
     }
@@ -47,129 +47,88 @@ extension Writer {
     /// rest.
     private func promoteDue(now: Timestamp) throws(SQLiteError) {
         struct Due {
-            let job: Int64
+            let job: JobID
             let queue: Int
             let graph: GraphID?
             let attempt: Int
         }
         var due: [Due] = []
-        func collect(_ statement: borrowing Statement, until end: Int64) throws(SQLiteError) {
-            statement.bind(1, end)
-            while try statement.step() {
-                due.append(
-                    Due(
-                        job: statement.integer(0), queue: try memory.queueIndex(id: statement.integer(1)),
-                        graph: statement.optionalInteger(2).map(GraphID.init(_:)), attempt: Int(statement.integer(3))))
+        for (statement, end) in [(claiming.due, now), (claiming.waited, steady.moment)] {
+            due += try statement.all([.end <- end]) { (row) throws(SQLiteError) in
+                Due(
+                    job: row.job(0), queue: try memory.queueIndex(id: row.integer(1)), graph: row.graph(2),
+                    attempt: Int(row.integer(3)))
             }
         }
-        try collect(claiming.due, until: now.milliseconds)
-        try collect(claiming.waited, until: steady.now)
         for job in due {
-            claiming.promote.bind(1, job.job)
-            claiming.promote.bind(2, steady.now)
-            claiming.promote.bind(3, now.milliseconds)
-            try claiming.promote.run()
+            try claiming.promote.run([.job <- job.job, .steady <- steady.now, .now <- now])
             count(queue: job.queue, graph: job.graph, from: .scheduled, to: .ready, now: now)
-            note(JobID(job.job), graph: job.graph, state: .ready, attempt: job.attempt)
+            note(job.job, graph: job.graph, state: .ready, attempt: job.attempt)
         }
     }
 }
 
-struct ClaimStatements: ~Copyable {
-    static let nextDueSQL: SQL = """
+struct ClaimStatements: StatementGroup {
+    let nextDue = Statement(
+        """
         SELECT   due_ms
         FROM     job INDEXED BY job_due
-        WHERE    state = 1
+        WHERE    state = \(JobState.scheduled)
         AND      steady_ms IS NULL
         ORDER BY due_ms
         LIMIT    1
+        """)
+    let nextWait = Statement(
         """
-    static let nextWaitSQL: SQL = """
         SELECT   steady_ms
         FROM     job INDEXED BY job_wait
-        WHERE    state = 1
+        WHERE    state = \(JobState.scheduled)
         AND      steady_ms IS NOT NULL
         ORDER BY steady_ms
         LIMIT    1
+        """)
+    let due = Statement(
         """
-    static let dueSQL: SQL = """
         SELECT   id, queue_id, graph_id, attempt
         FROM     job INDEXED BY job_due
-        WHERE    state = 1
+        WHERE    state = \(JobState.scheduled)
         AND      steady_ms IS NULL
-        AND      due_ms <= :now
+        AND      due_ms <= :end
         ORDER BY due_ms
         LIMIT    1000
+        """)
+    let waited = Statement(
         """
-    static let waitedSQL: SQL = """
         SELECT   id, queue_id, graph_id, attempt
         FROM     job INDEXED BY job_wait
-        WHERE    state = 1
-        AND      steady_ms <= :now
+        WHERE    state = \(JobState.scheduled)
+        AND      steady_ms <= :end
         ORDER BY steady_ms
         LIMIT    1000
-        """
+        """)
     /// A job with a calendar time counts as ready since that time, even if the daemon noticed later.
-    static let promoteSQL: SQL = """
+    let promote = Statement(
+        """
         UPDATE job
-        SET    state = 2, steady_ms = coalesce(steady_ms, ?2 - max(0, ?3 - due_ms))
-        WHERE  id = ?1
-        AND    state = 1
+        SET    state = \(JobState.ready), steady_ms = coalesce(steady_ms, :steady - max(0, :now - due_ms))
+        WHERE  id = :job
+        AND    state = \(JobState.scheduled)
+        """)
+    /// One cursor for each priority, highest first.
+    let ready = Priority.allCases.sorted(by: >).map(ReadyCursor.init(_:))
+    let readyJob = Statement(
         """
-    static let readySQL: SQL = """
-        SELECT   id, steady_ms, attempt, tries, definition_id, graph_id, dependencies
-        FROM     job INDEXED BY job_ready
-        WHERE    state = 2
-        AND      queue_id = :queue
-        AND      priority = :priority
-        ORDER BY steady_ms, id
-        """
-    static let readyJobSQL: SQL = """
         SELECT id, steady_ms, attempt, tries, definition_id, graph_id, dependencies, queue_id
         FROM   job
         WHERE  id = :job
-        AND    state = 2
+        AND    state = \(JobState.ready)
+        """)
+    let start = Statement(
         """
-    static let startSQL: SQL = """
         UPDATE job
-        SET    state = 3, attempt = attempt + 1, started_ms = ?2
-        WHERE  id = ?1
-        AND    state = 2
-        """
-    static let inputSQL: SQL = "SELECT input FROM job_input WHERE job_id = :job"
-
-    let nextDue: Statement
-    let nextWait: Statement
-    let due: Statement
-    let waited: Statement
-    let promote: Statement
-    /// One cursor for each priority, highest first.
-    let ready: [ReadyCursor]
-    let readyJob: Statement
-    let start: Statement
-    let input: Statement
-
-    init(_ connection: Connection) {
-        nextDue = connection.prepare(Self.nextDueSQL)
-        nextWait = connection.prepare(Self.nextWaitSQL)
-        due = connection.prepare(Self.dueSQL)
-        waited = connection.prepare(Self.waitedSQL)
-        promote = connection.prepare(Self.promoteSQL)
-        var cursors: [ReadyCursor] = []
-        for priority in Priority.allCases.sorted(by: >) {
-            cursors.append(ReadyCursor(priority, connection.prepare(Self.readySQL)))
-        }
-        ready = cursors
-        readyJob = connection.prepare(Self.readyJobSQL)
-        start = connection.prepare(Self.startSQL)
-        input = connection.prepare(Self.inputSQL)
-    }
-}
-
-extension Statement {
-    /// The timestamp in the statement's first row, if there is a row.
-    fileprivate borrowing func first() throws(SQLiteError) -> Timestamp? {
-        defer { reset() }
-        return try step() ? timestamp(0) : nil
-    }
+        SET    state = \(JobState.running), attempt = attempt + 1, started_ms = :now
+        WHERE  id = :job
+        AND    state = \(JobState.ready)
+        """)
+    let input = Statement("SELECT input FROM job_input WHERE job_id = :job")
 }

@@ -63,11 +63,11 @@ struct SteadyClock {
 
     /// The end of a wait as a time on the current wall clock. Reads the wall clock itself, because the caller's time
     /// may be from before the clock was set.
-    func wallTime(ofWaitEnd end: Int64) -> Timestamp {
+    func wallTime(ofWaitEnd end: Timestamp) -> Timestamp {
         let wall = clock.wall
         guard let row else { preconditionFailure("the clock must be loaded before the first transaction") }
         let now = Timestamp(milliseconds: row.origin + clock.sinceBoot.milliseconds)
-        return wall + (Timestamp(milliseconds: end) - now)
+        return wall + (end - now)
     }
 
     /// Updates the skew, so that the views show the end of a new wait on the caller's wall clock.
@@ -89,46 +89,35 @@ struct SteadyClock {
     }
 }
 
-struct ClockStatements: ~Copyable {
-    static let readSQL: SQL = """
+struct ClockStatements: StatementGroup {
+    let row = Statement(
+        """
         SELECT boot, origin_ms, skew_ms, (SELECT max(steady_ms) FROM tally)
         FROM   clock
         WHERE  id = 1
+        """)
+    let update = Statement(
         """
-    static let writeSQL: SQL = """
         UPDATE clock
-        SET    boot = ?1, origin_ms = ?2, skew_ms = ?3
+        SET    boot = :boot, origin_ms = :origin, skew_ms = :skew
         WHERE  id = 1
-        """
+        """)
 
     /// The range of plausible times: 100,000 years in each direction, so that sums and differences fit into 64 bits.
     private static let plausible = -3_200_000_000_000_000...Int64(3_200_000_000_000_000)
 
-    private let row: Statement
-    private let update: Statement
-
-    init(_ connection: Connection) {
-        row = connection.prepare(Self.readSQL)
-        update = connection.prepare(Self.writeSQL)
-    }
-
     func read(into clock: inout SteadyClock) throws(SQLiteError) {
-        guard try row.step() else {
-            throw .damaged("the row of table clock is missing")
+        let found = try row.first {
+            (row: SteadyClock.Row(boot: $0.string(0), origin: $0.integer(1), skew: $0.integer(2)), seen: $0.integer(3))
         }
-        let stored = SteadyClock.Row(boot: row.string(0), origin: row.integer(1), skew: row.integer(2))
-        let seen = row.integer(3)
-        row.reset()
-        for number in [stored.origin, stored.skew, seen] where !Self.plausible.contains(number) {
+        guard let found else { throw .damaged("the row of table clock is missing") }
+        for number in [found.row.origin, found.row.skew, found.seen] where !Self.plausible.contains(number) {
             throw .damaged("the clock's row contains \(number) ms")
         }
-        clock.remember(stored, seen: seen)
+        clock.remember(found.row, seen: found.seen)
     }
 
     func write(_ clock: SteadyClock.Row) throws(SQLiteError) {
-        try update.bind(1, clock.boot)
-        update.bind(2, clock.origin)
-        update.bind(3, clock.skew)
-        try update.run()
+        try update.run([.boot <- clock.boot, .origin <- clock.origin, .skew <- clock.skew])
     }
 }

@@ -68,7 +68,7 @@ extension Writer {
     private func outcomeOfDependency(
         _ job: JobID, _ condition: DependencyCondition
     ) throws(PlanFailure) -> Outcome? {
-        let edge = EdgeKey(condition: condition, job: JobID(.max), position: 0)
+        let edge = EdgeKey(condition: condition.rawValue, dependent: JobID(.max), position: 0)
         let state: JobState??
         do throws(SQLiteError) {
             state = try dependencyState(of: job)
@@ -92,11 +92,13 @@ extension Writer {
         if graph.isGraph {
             graphID = GraphID(memory.nextGraph)
             memory.nextGraph += 1
-            try insertGraph(graphID!, name: graph.name, plan, now: now)
+            var tally = Tally()
+            for start in plan.starts { tally[start.state] += 1 }
+            try insertGraph(graphID!, name: graph.name, tally, now: now)
         }
         for (index, job) in graph.jobs.enumerated() {
             try insertJob(
-                job, id: first + Int64(index), graph: graphID, plan.starts[index],
+                job, id: JobID(first + Int64(index)), graph: graphID, plan.starts[index],
                 dependencies: job.dependencies.count, queue: queues[index], now: now)
         }
         for (index, job) in graph.jobs.enumerated() {
@@ -121,29 +123,23 @@ extension Writer {
     }
 
     func insert(_ input: JSONText, of job: JobID) throws(SQLiteError) {
-        enqueueing.insertInput.bind(1, job.rawValue)
-        try enqueueing.insertInput.withBound(2, text: input.bytes) { () throws(SQLiteError) in
-            try enqueueing.insertInput.run()
+        try input.withoutCopy { (input) throws(SQLiteError) in
+            try enqueueing.insertInput.run([.job <- job, .input <- input])
         }
     }
 
     func insertDependency(
         of dependent: JobID, position: Int, on dependency: JobID, _ condition: DependencyCondition
     ) throws(SQLiteError) {
-        enqueueing.insertDependency.bind(1, dependent.rawValue)
-        enqueueing.insertDependency.bind(2, position)
-        enqueueing.insertDependency.bind(3, dependency.rawValue)
-        enqueueing.insertDependency.bind(4, condition.rawValue)
-        try enqueueing.insertDependency.run()
+        try enqueueing.insertDependency.run([
+            .dependent <- dependent, .position <- position, .dependency <- dependency, .condition <- condition,
+        ])
     }
 
     func insert(_ key: IdempotencyKey, graph: GraphID?, first: Int64, jobs: Int) throws(SQLiteError) {
-        try enqueueing.insertKey.bind(1, key.name)
-        enqueueing.insertKey.bind(2, key.fingerprint)
-        enqueueing.insertKey.bind(3, graph?.rawValue)
-        enqueueing.insertKey.bind(4, first)
-        enqueueing.insertKey.bind(5, jobs)
-        try enqueueing.insertKey.run()
+        try enqueueing.insertKey.run([
+            .key <- key.name, .fingerprint <- key.fingerprint, .graph <- graph, .first <- first, .jobs <- jobs,
+        ])
     }
 
     func number(of job: NewDependency.Job, first: Int64) -> JobID {
@@ -153,96 +149,71 @@ extension Writer {
         }
     }
 
-    private func insertGraph(
-        _ id: GraphID, name: String?, _ plan: GraphPlan, now: Timestamp
-    ) throws(SQLiteError) {
-        var tally = Tally()
-        for start in plan.starts { tally[start.state] += 1 }
-        enqueueing.insertGraph.bind(1, id.rawValue)
-        try enqueueing.insertGraph.bind(2, name)
-        enqueueing.insertGraph.bind(3, now.milliseconds)
-        enqueueing.insertGraph.bind(4, tally.open == 0 ? now.milliseconds : nil)
-        enqueueing.insertGraph.bind(counts: tally, from: 5)
-        try enqueueing.insertGraph.run()
+    /// - Parameter tally: The states of the graph's jobs.
+    func insertGraph(_ id: GraphID, name: String?, _ tally: Tally, now: Timestamp) throws(SQLiteError) {
+        try enqueueing.insertGraph.run([
+            .graph <- id, .name <- name, .now <- now, .finished <- tally.open == 0 ? now : nil,
+            .blocked <- tally[.blocked], .scheduled <- tally[.scheduled], .ready <- tally[.ready],
+            .running <- tally[.running], .succeeded <- tally[.succeeded], .failed <- tally[.failed],
+            .cancelled <- tally[.cancelled], .skipped <- tally[.skipped],
+        ])
     }
 
     func insertJob(
-        _ job: NewJob, id: Int64, graph: GraphID?, _ start: GraphPlan.Start, dependencies: Int, queue: Int,
+        _ job: NewJob, id: JobID, graph: GraphID?, _ start: GraphPlan.Start, dependencies: Int, queue: Int,
         now: Timestamp
     ) throws(SQLiteError) {
         var dueAt: Timestamp?
-        var steadyMs: Int64?
+        var steadyAt: Timestamp?
         switch (start.state, job.start) {
-        case (.ready, _): (dueAt, steadyMs) = (now, steady.now)
+        case (.ready, _): (dueAt, steadyAt) = (now, steady.moment)
         case (_, .now): break
         case (_, .at(let moment)): dueAt = moment
         case (_, .after(let wait)):
-            (dueAt, steadyMs) = (now + wait, steady.now + wait.milliseconds)
+            (dueAt, steadyAt) = (now + wait, steady.moment + wait)
             steady.notesWait(now: now)
         }
-        enqueueing.insertJob.bind(1, id)
-        enqueueing.insertJob.bind(2, start.state.rawValue)
-        enqueueing.insertJob.bind(3, memory.queues[queue].id)
-        enqueueing.insertJob.bind(4, job.priority.rawValue)
-        enqueueing.insertJob.bind(5, job.definition.rawValue)
-        enqueueing.insertJob.bind(6, graph?.rawValue)
-        try enqueueing.insertJob.bind(7, job.node)
-        enqueueing.insertJob.bind(8, dependencies)
-        enqueueing.insertJob.bind(9, start.pending)
-        enqueueing.insertJob.bind(10, now.milliseconds)
-        enqueueing.insertJob.bind(11, dueAt?.milliseconds)
-        enqueueing.insertJob.bind(12, start.state == .skipped ? now.milliseconds : nil)
-        enqueueing.insertJob.bind(13, job.repeats?.rawValue)
-        enqueueing.insertJob.bind(14, steadyMs)
-        try enqueueing.insertJob.run()
+        try enqueueing.insertJob.run([
+            .job <- id, .state <- start.state, .queue <- memory.queues[queue].id, .priority <- job.priority,
+            .definition <- job.definition, .graph <- graph, .node <- job.node, .dependencies <- dependencies,
+            .pending <- start.pending, .now <- now, .due <- dueAt,
+            .finished <- start.state == .skipped ? now : nil, .repeats <- job.repeats, .steady <- steadyAt,
+        ])
         memory.count(queue: queue) { $0[start.state] += 1 }
-        let endsAt = start.state == .scheduled ? steadyMs.map { steady.wallTime(ofWaitEnd: $0) } ?? dueAt : nil
+        let endsAt = start.state == .scheduled ? steadyAt.map { steady.wallTime(ofWaitEnd: $0) } ?? dueAt : nil
         note(
-            JobID(id), graph: graph, state: start.state, attempt: 0, dueAt: endsAt, cause: .accepted, input: job.input)
+            id, graph: graph, state: start.state, attempt: 0, dueAt: endsAt, cause: .accepted, input: job.input)
     }
 }
 
-struct EnqueueStatements: ~Copyable {
-    static let stateOfSQL: SQL = "SELECT state, graph_id FROM job WHERE id = :job"
-    static let insertGraphSQL: SQL = """
+struct EnqueueStatements: StatementGroup {
+    let keys = KeyLookup()
+    let stateOf = Statement("SELECT state, graph_id FROM job WHERE id = :job")
+    let insertGraph = Statement(
+        """
         INSERT INTO graph (id, name, enqueued_ms, finished_ms,
                            blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped)
-        VALUES (:id, :name, :now, :finished,
+        VALUES (:graph, :name, :now, :finished,
                 :blocked, :scheduled, :ready, :running, :succeeded, :failed, :cancelled, :skipped)
+        """)
+    let insertJob = Statement(
         """
-    static let insertJobSQL: SQL = """
         INSERT INTO job (id, state, queue_id, priority, definition_id, graph_id, node, attempt, tries, rescues,
                          dependencies, pending, enqueued_ms, due_ms, finished_ms, repeats_id, steady_ms)
-        VALUES (:id, :state, :queue, :priority, :definition, :graph, :node, 0, 0, 0,
+        VALUES (:job, :state, :queue, :priority, :definition, :graph, :node, 0, 0, 0,
                 :dependencies, :pending, :now, :due, :finished, :repeats, :steady)
+        """)
+    let insertInput = Statement("INSERT INTO job_input (job_id, input) VALUES (:job, :input)")
+    let insertDependency = Statement(
         """
-    static let insertInputSQL: SQL = "INSERT INTO job_input (job_id, input) VALUES (:job, :input)"
-    static let insertDependencySQL: SQL = """
         INSERT INTO dependency (dependent_id, position, dependency_id, condition)
         VALUES (:dependent, :position, :dependency, :condition)
+        """)
+    let insertKey = Statement(
         """
-    static let insertKeySQL: SQL = """
         INSERT INTO idempotency (key, fingerprint, graph_id, first_job_id, jobs)
         VALUES (:key, :fingerprint, :graph, :first, :jobs)
-        """
-
-    let keys: KeyLookup
-    let stateOf: Statement
-    let insertGraph: Statement
-    let insertJob: Statement
-    let insertInput: Statement
-    let insertDependency: Statement
-    let insertKey: Statement
-
-    init(_ connection: Connection) {
-        keys = KeyLookup(connection)
-        stateOf = connection.prepare(Self.stateOfSQL)
-        insertGraph = connection.prepare(Self.insertGraphSQL)
-        insertJob = connection.prepare(Self.insertJobSQL)
-        insertInput = connection.prepare(Self.insertInputSQL)
-        insertDependency = connection.prepare(Self.insertDependencySQL)
-        insertKey = connection.prepare(Self.insertKeySQL)
-    }
+        """)
 }
 
 extension NewGraph {

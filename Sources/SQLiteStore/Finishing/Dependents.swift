@@ -11,21 +11,20 @@ extension Writer {
     func settle(_ jobs: [SettlingJob]) throws(SQLiteError) {
         var settled = jobs
         while var dependency = settled.popLast() {
-            settling.dependents.bind(1, dependency.job.rawValue)
-            settling.dependents.bind(2, dependency.last.condition)
-            settling.dependents.bind(3, dependency.last.job)
-            settling.dependents.bind(4, dependency.last.position)
-            while try settling.dependents.step() {
+            let dependents = settling.dependents
+            try dependents.bind([
+                .dependency <- dependency.job, .condition <- dependency.last.condition,
+                .dependent <- dependency.last.dependent, .position <- dependency.last.position,
+            ])
+            while try dependents.step() {
                 guard settlingRows > 0 else {
-                    settling.dependents.reset()
+                    dependents.reset()
                     return try postpone(settled + [dependency])
                 }
                 settlingRows -= 1
-                let dependent = JobID(settling.dependents.integer(0))
-                let condition = settling.dependents.integer(1)
-                dependency.last = EdgeKey(
-                    condition: Int(condition), job: dependent.rawValue, position: Int(settling.dependents.integer(2)))
-                if condition == finishedCondition || dependency.outcome == .succeeded {
+                dependency.last = EdgeKey(dependents, from: 0)
+                let dependent = dependency.last.dependent
+                if dependency.last.condition == finishedCondition || dependency.outcome == .succeeded {
                     try unblock(dependent, now: dependency.at)
                 } else if let outcome = try end(
                     dependent, because: dependency.job, dependency.outcome, now: dependency.at)
@@ -48,50 +47,49 @@ extension Writer {
 
     /// Removes one pending dependency from a blocked job, and unblocks the job if that was the last.
     func unblock(_ job: JobID, now: Timestamp) throws(SQLiteError) {
-        settling.blocked.bind(1, job.rawValue)
-        // The job is no longer blocked: it was skipped or cancelled.
-        guard try settling.blocked.step() else { return }
-        let pending = settling.blocked.integer(0)
-        let dueAt = settling.blocked.timestamp(1)
-        let queueID = settling.blocked.integer(2)
-        let graph = settling.blocked.optionalInteger(3).map(GraphID.init(_:))
-        let waitEnd = settling.blocked.timestamp(4)
-        settling.blocked.reset()
-        let queue = try memory.queueIndex(id: queueID)
-        if pending > 1 {
-            settling.takeDependency.bind(1, job.rawValue)
-            try settling.takeDependency.run()
-            return
-        }
-        let isDue = waitEnd.map { $0 <= steady.moment } ?? dueAt.map { $0 <= now } ?? true
+        // If the job is no longer blocked, it was skipped or cancelled.
+        guard let blocked = try blockedJob(job) else { return }
+        if blocked.pending > 1 { return try settling.takeDependency.run([.job <- job]) }
+        let isDue = blocked.waitEnd.map { $0 <= steady.moment } ?? blocked.dueAt.map { $0 <= now } ?? true
         let state: JobState = isDue ? .ready : .scheduled
-        settling.unblock.bind(1, job.rawValue)
-        settling.unblock.bind(2, state.rawValue)
-        settling.unblock.bind(3, (isDue ? now : dueAt ?? now).milliseconds)
-        settling.unblock.bind(4, isDue ? steady.now : waitEnd?.milliseconds)
-        try settling.unblock.run()
-        count(queue: queue, graph: graph, from: .blocked, to: state, now: now)
-        let endsAt = waitEnd.map { steady.wallTime(ofWaitEnd: $0.milliseconds) } ?? dueAt
-        note(job, graph: graph, state: state, attempt: 0, dueAt: isDue ? nil : endsAt)
+        try settling.unblock.run([
+            .job <- job, .state <- state, .due <- isDue ? now : blocked.dueAt ?? now,
+            .steady <- isDue ? steady.moment : blocked.waitEnd,
+        ])
+        count(queue: blocked.queue, graph: blocked.graph, from: .blocked, to: state, now: now)
+        let endsAt = blocked.waitEnd.map { steady.wallTime(ofWaitEnd: $0) } ?? blocked.dueAt
+        note(job, graph: blocked.graph, state: state, attempt: 0, dueAt: isDue ? nil : endsAt)
     }
 
-    /// Skips a job because its dependency `dependency` ended with `outcome`.
+    private struct BlockedJob {
+        let pending: Int64
+        let dueAt: Timestamp?
+        let queue: Int
+        let graph: GraphID?
+        /// The end of the wait on the steady scale, if it was requested as a duration.
+        let waitEnd: Timestamp?
+    }
+
+    /// Nil if the job is not blocked.
+    private func blockedJob(_ job: JobID) throws(SQLiteError) -> BlockedJob? {
+        try settling.blocked.first([.job <- job]) { (row) throws(SQLiteError) in
+            BlockedJob(
+                pending: row.integer(0), dueAt: row.optionalTimestamp(1),
+                queue: try memory.queueIndex(id: row.integer(2)),
+                graph: row.graph(3), waitEnd: row.optionalTimestamp(4))
+        }
+    }
+
+    /// Skips a job because its dependency ended with `outcome`.
     ///
     /// - Returns: False if the job is no longer blocked.
     func skip(
         _ job: JobID, because dependency: JobID, _ outcome: Outcome, now: Timestamp
     ) throws(SQLiteError) -> Bool {
-        settling.blocked.bind(1, job.rawValue)
-        guard try settling.blocked.step() else { return false }
-        let queueID = settling.blocked.integer(2)
-        let graph = settling.blocked.optionalInteger(3).map(GraphID.init(_:))
-        settling.blocked.reset()
-        let queue = try memory.queueIndex(id: queueID)
-        settling.skip.bind(1, job.rawValue)
-        settling.skip.bind(2, now.milliseconds)
-        try settling.skip.run()
-        count(queue: queue, graph: graph, from: .blocked, to: .skipped, now: now)
-        note(job, graph: graph, state: .skipped, attempt: 0, cause: .dependency(dependency))
+        guard let blocked = try blockedJob(job) else { return false }
+        try settling.skip.run([.job <- job, .now <- now])
+        count(queue: blocked.queue, graph: blocked.graph, from: .blocked, to: .skipped, now: now)
+        note(job, graph: blocked.graph, state: .skipped, attempt: 0, cause: .dependency(dependency))
         try recordSkip(job, because: dependency, outcome, now: now)
         return true
     }
@@ -99,22 +97,18 @@ extension Writer {
     func recordSkip(
         _ job: JobID, because dependency: JobID, _ outcome: Outcome, now: Timestamp
     ) throws(SQLiteError) {
-        settling.nameOf.bind(1, dependency.rawValue)
-        let isKnown = try settling.nameOf.step()
-        let dependency = Culprit(job: dependency, name: isKnown ? settling.nameOf.string(0) : "", outcome: outcome)
-        var first = dependency
-        // The result of a skipped dependency names the job that caused the first skip.
-        if isKnown, outcome == .skipped, let job = settling.nameOf.optionalInteger(1),
-            let outcome = Outcome(name: settling.nameOf.string(3))
-        {
-            first = Culprit(job: JobID(job), name: settling.nameOf.string(2), outcome: outcome)
+        var culprit = Culprit(job: dependency, name: "", outcome: outcome)
+        var first: Culprit?
+        if let found = try settling.nameOf.first([.job <- dependency], { ($0.string(0), Culprit($0)) }) {
+            culprit.name = found.0
+            // The result of a skipped dependency names the job that caused the first skip.
+            if outcome == .skipped { first = found.1 }
         }
-        settling.nameOf.reset()
-        try recordResult(job, attempt: 0, .skipped, .dependency(dependency, first: first), now: now)
+        try recordResult(job, attempt: 0, .skipped, .dependency(culprit, first: first ?? culprit), now: now)
     }
 }
 
-private let finishedCondition = Int64(DependencyCondition.finished.rawValue)
+private let finishedCondition = DependencyCondition.finished.rawValue
 
 /// A job that caused other jobs to be skipped.
 private struct Culprit {
@@ -158,70 +152,65 @@ extension JobFailure {
     }
 }
 
-struct SettleStatements: ~Copyable {
-    static let dependentsSQL: SQL = """
-        SELECT   dependent_id, condition, position
+extension Culprit {
+    /// Reads ``json`` from columns 1 to 3; nil if they are NULL.
+    fileprivate init?(_ row: Statement) {
+        guard let job = row.optionalInteger(1), let outcome = Outcome(name: row.string(3)) else { return nil }
+        self.init(job: JobID(job), name: row.string(2), outcome: outcome)
+    }
+}
+
+struct SettleStatements: StatementGroup {
+    let dependents = Statement(
+        """
+        SELECT   condition, dependent_id, position
         FROM     dependency INDEXED BY dependency_dependents
-        WHERE    dependency_id = ?1
-        AND      (condition, dependent_id, position) > (?2, ?3, ?4)
+        WHERE    dependency_id = :dependency
+        AND      (condition, dependent_id, position) > (:condition, :dependent, :position)
         ORDER BY condition, dependent_id, position
+        """)
+    let keep = Statement(
         """
-    static let keepSQL: SQL = """
         INSERT OR REPLACE INTO settling (job_id, outcome, at_ms, last_condition, last_job_id, last_position)
-        VALUES (:job, :outcome, :at, :condition, :dependent, :position)
+        VALUES (:job, :outcome, :now, :condition, :dependent, :position)
+        """)
+    let forget = Statement("DELETE FROM settling WHERE job_id = :job")
+    let blocked = Statement(
         """
-    static let forgetSQL: SQL = "DELETE FROM settling WHERE job_id = :job"
-    static let blockedSQL: SQL = """
         SELECT pending, due_ms, queue_id, graph_id, steady_ms
         FROM   job
         WHERE  id = :job
-        AND    state = 0
+        AND    state = \(JobState.blocked)
+        """)
+    let takeDependency = Statement(
         """
-    static let takeDependencySQL: SQL = """
         UPDATE job
         SET    pending = pending - 1
         WHERE  id = :job
-        AND    state = 0
+        AND    state = \(JobState.blocked)
+        """)
+    let unblock = Statement(
         """
-    static let unblockSQL: SQL = """
         UPDATE job
-        SET    state = ?2, pending = 0, due_ms = ?3, steady_ms = ?4
-        WHERE  id = ?1
-        AND    state = 0
+        SET    state = :state, pending = 0, due_ms = :due, steady_ms = :steady
+        WHERE  id = :job
+        AND    state = \(JobState.blocked)
+        """)
+    let skip = Statement(
         """
-    static let skipSQL: SQL = """
         UPDATE job
-        SET    state = 7, finished_ms = ?2
-        WHERE  id = ?1
-        AND    state = 0
+        SET    state = \(JobState.skipped), finished_ms = :now
+        WHERE  id = :job
+        AND    state = \(JobState.blocked)
+        """)
+    let nameOf = Statement(
         """
-    static let nameOfSQL: SQL = """
         SELECT    coalesce(job.node, definition.name),
                   json_extract(result.detail, '$.job'), json_extract(result.detail, '$.name'),
                   json_extract(result.detail, '$.outcome')
         FROM      job
         JOIN      definition ON definition.id = job.definition_id
-        LEFT JOIN result ON result.job_id = job.id AND result.outcome = 7
+        LEFT JOIN result ON result.job_id = job.id AND result.outcome = \(Outcome.skipped)
         WHERE     job.id = :job
-        """
-
-    let dependents: Statement
-    let blocked: Statement
-    let takeDependency: Statement
-    let unblock: Statement
-    let skip: Statement
-    let nameOf: Statement
-    let keep: Statement
-    let forget: Statement
-
-    init(_ connection: Connection) {
-        dependents = connection.prepare(Self.dependentsSQL)
-        blocked = connection.prepare(Self.blockedSQL)
-        takeDependency = connection.prepare(Self.takeDependencySQL)
-        unblock = connection.prepare(Self.unblockSQL)
-        skip = connection.prepare(Self.skipSQL)
-        nameOf = connection.prepare(Self.nameOfSQL)
-        keep = connection.prepare(Self.keepSQL)
-        forget = connection.prepare(Self.forgetSQL)
-    }
+        """)
 }

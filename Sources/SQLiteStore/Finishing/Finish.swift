@@ -46,17 +46,13 @@ extension Writer {
         case .retry(let failure, let timedOut, let wait):
             attempt = EndedAttempt(
                 timedOut ? .timedOut : .failed, failure, retryAt: running.isCancelRequested ? nil : now + wait)
-            next =
-                running.isCancelRequested
-                ? .final(.cancelled, .cancelledWhileRunning) : .again(after: wait, usesTry: true)
+            next = running.isCancelRequested ? .final(.cancelled, .cancelledWhileRunning) : .retry(after: wait)
         case .cancelled:
             attempt = EndedAttempt(.cancelled, .cancelledWhileRunning)
             next = .final(.cancelled, .cancelledWhileRunning)
         case .interrupted:
             attempt = EndedAttempt(.interrupted, .interrupted)
-            next =
-                running.isCancelRequested
-                ? .final(.cancelled, .cancelledWhileRunning) : .again(after: .zero, usesTry: false)
+            next = running.isCancelRequested ? .final(.cancelled, .cancelledWhileRunning) : .resume
         }
         guard try close(lease, running, attempt, as: next, connections: end.connections, now: now) else {
             return .leaseLost
@@ -80,13 +76,19 @@ extension Writer {
     enum Next {
         case succeeded(JSONText)
         case final(Outcome, JobFailure)
-        case again(after: Duration, usesTry: Bool, isRescue: Bool = false)
+        /// The attempt counts as a try. The job is ready again after the wait.
+        case retry(after: Duration)
+        /// The attempt was interrupted. The job is ready again, at its place among the ready jobs.
+        case resume
+        /// The daemon ended during the attempt. As `resume`, but the rescue is counted.
+        case rescue
 
         var state: JobState {
             switch self {
             case .succeeded: .succeeded
             case .final(let outcome, _): outcome.state
-            case .again(let wait, _, _): wait > .zero ? .scheduled : .ready
+            case .retry(let wait): wait > .zero ? .scheduled : .ready
+            case .resume, .rescue: .ready
             }
         }
     }
@@ -98,31 +100,28 @@ extension Writer {
         _ lease: Lease, _ running: RunningJob, _ attempt: EndedAttempt, as next: Next, connections: JSONText? = nil,
         now: Timestamp
     ) throws(SQLiteError) -> Bool {
-        let job = lease.job
-        let state = next.state
+        let (job, state) = (lease.job, next.state)
         var dueAt: Timestamp?
+        let changes: Int
         switch next {
         case .succeeded, .final:
-            finishing.endJob.bind(1, job.rawValue)
-            finishing.endJob.bind(2, lease.attempt)
-            finishing.endJob.bind(3, state.rawValue)
-            finishing.endJob.bind(4, now.milliseconds)
-            guard try finishing.endJob.runCountingChanges() == 1 else { return false }
-        case .again(let wait, let usesTry, let isRescue):
-            let at = now + wait
-            finishing.returnJob.bind(1, job.rawValue)
-            finishing.returnJob.bind(2, lease.attempt)
-            finishing.returnJob.bind(3, state.rawValue)
-            finishing.returnJob.bind(4, at.milliseconds)
-            finishing.returnJob.bind(5, usesTry ? 1 : 0)
-            finishing.returnJob.bind(6, isRescue ? 1 : 0)
-            finishing.returnJob.bind(7, steady.now + wait.milliseconds)
-            guard try finishing.returnJob.runCountingChanges() == 1 else { return false }
-            if state == .scheduled {
-                dueAt = at
-                steady.notesWait(now: now)
-            }
+            changes = try finishing.endJob.runCountingChanges([
+                .job <- job, .attempt <- lease.attempt, .state <- state, .now <- now,
+            ])
+        case .retry(let wait):
+            changes = try finishing.retryJob.runCountingChanges([
+                .job <- job, .attempt <- lease.attempt, .state <- state, .due <- now + wait,
+                .steady <- steady.moment + wait,
+            ])
+            if state == .scheduled { dueAt = now + wait }
+        case .resume, .rescue:
+            let rescues = if case .rescue = next { 1 } else { 0 }
+            changes = try finishing.returnJob.runCountingChanges([
+                .job <- job, .attempt <- lease.attempt, .rescues <- rescues,
+            ])
         }
+        guard changes == 1 else { return false }
+        if dueAt != nil { steady.notesWait(now: now) }
         memory.running[job] = nil
         if !trials.isEmpty { trials.ended(job) }
         count(queue: running.queue, graph: running.graph, from: .running, to: state, now: now)
@@ -135,7 +134,7 @@ extension Writer {
         case .final(let outcome, let failure):
             try recordResult(job, attempt: lease.attempt, outcome, failure, now: now)
             try settleDependents(of: job, outcome, now: now)
-        case .again:
+        case .retry, .resume, .rescue:
             break
         }
         return true
@@ -144,25 +143,18 @@ extension Writer {
     private func recordAttempt(
         _ lease: Lease, _ running: RunningJob, _ attempt: EndedAttempt, _ connections: JSONText?, now: Timestamp
     ) throws(SQLiteError) {
-        finishing.insertAttempt.bind(1, lease.job.rawValue)
-        finishing.insertAttempt.bind(2, lease.attempt)
-        finishing.insertAttempt.bind(3, attempt.outcome.rawValue)
-        finishing.insertAttempt.bind(4, running.startedAt.milliseconds)
-        finishing.insertAttempt.bind(5, now.milliseconds)
-        try finishing.insertAttempt.bind(6, failure: attempt.failure)
-        finishing.insertAttempt.bind(9, attempt.retryAt?.milliseconds)
-        try finishing.insertAttempt.bind(10, text: connections?.bytes)
-        try finishing.insertAttempt.run()
+        try finishing.insertAttempt.run([
+            .job <- lease.job, .number <- lease.attempt, .outcome <- attempt.outcome, .started <- running.startedAt,
+            .ended <- now, .code <- attempt.failure?.code, .message <- attempt.failure?.message,
+            .detail <- attempt.failure?.detail, .retry <- attempt.retryAt, .connections <- connections,
+        ])
     }
 
     private func recordResult(
         _ job: JobID, attempt: Int, _ value: JSONText, now: Timestamp
     ) throws(SQLiteError) {
-        finishing.insertValue.bind(1, job.rawValue)
-        finishing.insertValue.bind(2, attempt)
-        finishing.insertValue.bind(3, now.milliseconds)
-        try finishing.insertValue.withBound(4, text: value.bytes) { () throws(SQLiteError) in
-            try finishing.insertValue.run()
+        try value.withoutCopy { (value) throws(SQLiteError) in
+            try finishing.insertValue.run([.job <- job, .attempt <- attempt, .now <- now, .value <- value])
         }
     }
 
@@ -170,12 +162,10 @@ extension Writer {
     func recordResult(
         _ job: JobID, attempt: Int, _ outcome: Outcome, _ failure: JobFailure, now: Timestamp
     ) throws(SQLiteError) {
-        finishing.insertFailure.bind(1, job.rawValue)
-        finishing.insertFailure.bind(2, attempt)
-        finishing.insertFailure.bind(3, outcome.rawValue)
-        finishing.insertFailure.bind(4, now.milliseconds)
-        try finishing.insertFailure.bind(5, failure: failure)
-        try finishing.insertFailure.run()
+        try finishing.insertFailure.run([
+            .job <- job, .attempt <- attempt, .outcome <- outcome, .now <- now, .code <- failure.code,
+            .message <- failure.message, .detail <- failure.detail,
+        ])
     }
 
     private func refusal(of children: StagedChildren, now: Timestamp) throws(SQLiteError) -> EnqueueRefusal? {
@@ -207,47 +197,45 @@ extension JobFailure {
         code: Code.interrupted, message: "The daemon stopped; the job runs again when the daemon starts.")
 }
 
-struct FinishStatements: ~Copyable {
-    static let endJobSQL: SQL = """
-        UPDATE job
-        SET    state = ?3, tries = tries + 1, finished_ms = ?4
-        WHERE  id = ?1
-        AND    state = 3
-        AND    attempt = ?2
+struct FinishStatements: StatementGroup {
+    let endJob = Statement(
         """
-    /// A job whose attempt used up no try keeps its place among the ready jobs.
-    static let returnJobSQL: SQL = """
         UPDATE job
-        SET    state = ?3, due_ms = iif(?5, ?4, due_ms), steady_ms = iif(?5, ?7, steady_ms), tries = tries + ?5,
-               rescues = rescues + ?6
-        WHERE  id = ?1
-        AND    state = 3
-        AND    attempt = ?2
+        SET    state = :state, tries = tries + 1, finished_ms = :now
+        WHERE  id = :job
+        AND    state = \(JobState.running)
+        AND    attempt = :attempt
+        """)
+    let retryJob = Statement(
         """
-    static let insertAttemptSQL: SQL = """
+        UPDATE job
+        SET    state = :state, due_ms = :due, steady_ms = :steady, tries = tries + 1
+        WHERE  id = :job
+        AND    state = \(JobState.running)
+        AND    attempt = :attempt
+        """)
+    /// The job keeps its place among the ready jobs.
+    let returnJob = Statement(
+        """
+        UPDATE job
+        SET    state = \(JobState.ready), rescues = rescues + :rescues
+        WHERE  id = :job
+        AND    state = \(JobState.running)
+        AND    attempt = :attempt
+        """)
+    let insertAttempt = Statement(
+        """
         INSERT INTO attempt (job_id, number, outcome, started_ms, ended_ms, code, message, detail, retry_ms, connections)
         VALUES (:job, :number, :outcome, :started, :ended, :code, :message, :detail, :retry, :connections)
+        """)
+    let insertValue = Statement(
         """
-    static let insertValueSQL: SQL = """
         INSERT INTO result (job_id, attempt, outcome, finished_ms, value)
-        VALUES (:job, :attempt, 4, :now, :value)
+        VALUES (:job, :attempt, \(Outcome.succeeded), :now, :value)
+        """)
+    let insertFailure = Statement(
         """
-    static let insertFailureSQL: SQL = """
         INSERT INTO result (job_id, attempt, outcome, finished_ms, code, message, detail)
         VALUES (:job, :attempt, :outcome, :now, :code, :message, :detail)
-        """
-
-    let endJob: Statement
-    let returnJob: Statement
-    let insertAttempt: Statement
-    let insertValue: Statement
-    let insertFailure: Statement
-
-    init(_ connection: Connection) {
-        endJob = connection.prepare(Self.endJobSQL)
-        returnJob = connection.prepare(Self.returnJobSQL)
-        insertAttempt = connection.prepare(Self.insertAttemptSQL)
-        insertValue = connection.prepare(Self.insertValueSQL)
-        insertFailure = connection.prepare(Self.insertFailureSQL)
-    }
+        """)
 }

@@ -9,22 +9,22 @@ extension Connection {
     /// the old table of a rebuild would delete the rows that refer to it. They are switched off outside the
     /// transactions, because the pragma has no effect inside one.
     func migrate(path: String, through migrations: [Migration] = Migration.all) throws(StoreOpenError) {
-        let found = try opening(path) { () throws(SQLiteError) in try integer("PRAGMA user_version") ?? 0 }
+        let found = try mappingErrors(at: path) { () throws(SQLiteError) in try integer("PRAGMA user_version") ?? 0 }
         let missing = migrations.filter { $0.version > found }
         if missing.isEmpty { return }
         let needed = try roomToMigrate(path: path)
         try checkRoom(atLeast: needed, path: path, found: found)
-        try opening(path) { () throws(SQLiteError) in try disableForeignKeys() }
+        try mappingErrors(at: path) { () throws(SQLiteError) in try disableForeignKeys() }
         var failure: StoreOpenError?
         do throws(StoreOpenError) {
             for migration in missing { try carryOut(migration, path: path) }
             // Without this checkpoint, the daemon's first commit would copy the whole log while callers wait for it.
-            try opening(path) { () throws(SQLiteError) in try checkpointIfPossible() }
+            try mappingErrors(at: path) { () throws(SQLiteError) in try checkpointIfPossible() }
         } catch {
             failure = error
         }
         do throws(StoreOpenError) {
-            try opening(path) { () throws(SQLiteError) in try enable(.foreignKeys) }
+            try mappingErrors(at: path) { () throws(SQLiteError) in try enable(.foreignKeys) }
             try assert("PRAGMA foreign_keys", is: "1", path)
         } catch {
             throw failure ?? error
@@ -38,11 +38,11 @@ extension Connection {
     }
 
     private func carryOut(_ migration: Migration, path: String) throws(StoreOpenError) {
-        try opening(path) { () throws(SQLiteError) in try execute("BEGIN IMMEDIATE") }
+        try mappingErrors(at: path) { () throws(SQLiteError) in try execute("BEGIN IMMEDIATE") }
         do throws(StoreOpenError) {
-            try opening(path) { () throws(SQLiteError) in try migration.run(on: self) }
+            try mappingErrors(at: path) { () throws(SQLiteError) in try migration.run(on: self) }
             try checkForeignKeys(path: path)
-            try opening(path) { () throws(SQLiteError) in
+            try mappingErrors(at: path) { () throws(SQLiteError) in
                 try stamp(migration.version)
                 try execute("COMMIT")
             }
@@ -55,7 +55,7 @@ extension Connection {
     }
 
     private func checkForeignKeys(path: String) throws(StoreOpenError) {
-        let violation = try opening(path) { () throws(SQLiteError) in try firstForeignKeyViolation() }
+        let violation = try mappingErrors(at: path) { () throws(SQLiteError) in try firstForeignKeyViolation() }
         guard let violation else { return }
         throw .danglingRows(path: path, table: violation.table, parent: violation.parent)
     }
@@ -83,7 +83,7 @@ extension Connection {
     /// Estimates how many bytes the migrations write. Each changed page is copied into the log, and each new table
     /// exists next to the old one until the old one is dropped.
     private func roomToMigrate(path: String) throws(StoreOpenError) -> Int64 {
-        try opening(path) { () throws(SQLiteError) in
+        try mappingErrors(at: path) { () throws(SQLiteError) in
             let pages = try (integer("PRAGMA page_count") ?? 0) - (integer("PRAGMA freelist_count") ?? 0)
             return try pages * 2 * (integer("PRAGMA page_size") ?? 4096)
         }
@@ -93,16 +93,5 @@ extension Connection {
         guard let free = DatabaseLocation.freeBytes(at: path), free < needed else { return }
         throw .noRoomToMigrate(
             path: path, found: found, needed: Migration.current, freeBytes: free, neededBytes: needed)
-    }
-}
-
-/// Runs `body` and converts its SQLite error to a ``StoreOpenError``.
-private func opening<Value>(
-    _ path: String, _ body: () throws(SQLiteError) -> Value
-) throws(StoreOpenError) -> Value {
-    do throws(SQLiteError) {
-        return try body()
-    } catch {
-        throw StoreOpenError(error, path: path)
     }
 }

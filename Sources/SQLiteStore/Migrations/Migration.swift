@@ -42,9 +42,8 @@ struct Migration: Sendable {
     /// Drops all views, including ones that a user added, and returns their SQL: a table cannot be renamed while a view
     /// refers to its old name.
     private func dropViews(of connection: Connection) throws(SQLiteError) -> [(name: String, sql: SQL)] {
-        let statement = connection.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'view' ORDER BY rowid")
-        var views: [(name: String, sql: SQL)] = []
-        while try statement.step() { views.append((statement.string(0), SQL(trusted: statement.string(1)))) }
+        let views = try connection.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'view' ORDER BY rowid")
+            .all { (name: $0.string(0), sql: SQL(trusted: $0.string(1))) }
         for view in views {
             try connection.execute(SQL(trusted: "DROP VIEW \"\(view.name.replacing("\"", with: "\"\""))\""))
         }

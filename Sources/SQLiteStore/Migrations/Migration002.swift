@@ -61,14 +61,10 @@ extension Migration {
 
             CREATE INDEX schedule_next ON new_schedule (next_ms) WHERE next_ms IS NOT NULL;
             """,
-        copy: """
-            INSERT INTO new_schedule (name, revision, body, updated_ms, after_ms, next_ms, paused_ms, last_ms, last_job_id,
-                                      last_graph_id, skipped_ms, problem, steady_ms, summary)
-            SELECT   name, revision, body, updated_ms, after_ms, next_ms, paused_ms, last_ms, last_job_id,
-                     last_graph_id, skipped_ms, problem, max(updated_ms, coalesce(last_ms, 0), coalesce(skipped_ms, 0)),
-                     iif(json_valid(body), body ->> 'summary', NULL)
-            FROM     schedule
-            """)
+        values: [
+            "steady_ms": "max(updated_ms, coalesce(last_ms, 0), coalesce(skipped_ms, 0))",
+            "summary": "iif(json_valid(body), body ->> 'summary', NULL)",
+        ])
 
     static let job = TableRebuild(
         table: "job",
@@ -128,15 +124,8 @@ extension Migration {
             CREATE INDEX job_unsuccessful ON new_job (state) WHERE state >= 5;
             CREATE INDEX job_graph ON new_job (graph_id) WHERE graph_id IS NOT NULL;
             """,
-        copy: """
-            INSERT INTO new_job (id, state, queue_id, priority, definition_id, graph_id, node, attempt, tries, rescues,
-                                 dependencies, pending, enqueued_ms, due_ms, steady_ms, started_ms, finished_ms, cancel_ms,
-                                 repeats_id)
-            SELECT   id, state, queue_id, priority, definition_id, graph_id, node, attempt, tries, rescues,
-                     dependencies, pending, enqueued_ms, due_ms,
-                     -- A scheduled job that has run is waiting for its next try; a running job may become ready again.
-                     CASE WHEN state BETWEEN 2 AND 3 OR (state = 1 AND attempt > 0) THEN due_ms END, started_ms, finished_ms, cancel_ms, repeats_id
-            FROM     job NOT INDEXED
-            ORDER BY id
-            """)
+        values: [
+            // A scheduled job that has run is waiting for its next try; a running job may become ready again.
+            "steady_ms": "CASE WHEN state BETWEEN 2 AND 3 OR (state = 1 AND attempt > 0) THEN due_ms END"
+        ])
 }

@@ -29,11 +29,6 @@ extension Migration {
                 CONSTRAINT queue_concurrency CHECK (concurrency BETWEEN 1 AND 10000),
                 CONSTRAINT queue_weight CHECK (weight BETWEEN 1 AND 1000)
             ) STRICT;
-            """,
-        copy: """
-            INSERT INTO new_queue (id, name, concurrency, weight, paused_ms, removed_ms)
-            SELECT id, name, concurrency, weight, paused_ms, removed_ms
-            FROM   queue
             """)
 
     static let definition = TableRebuild(
@@ -68,13 +63,6 @@ extension Migration {
             ) STRICT;
 
             CREATE UNIQUE INDEX definition_current ON new_definition (name) WHERE replaced_ms IS NULL;
-            """,
-        copy: """
-            INSERT INTO new_definition (id, name, revision, kind, summary, queue, priority, retry, max_attempts, timeout_ms,
-                                        input, updated_ms, replaced_ms, problem)
-            SELECT id, name, revision, kind, summary, queue, priority, retry, max_attempts, timeout_ms,
-                   input, updated_ms, replaced_ms, problem
-            FROM   definition
             """)
 
     static let graphDefinition = TableRebuild(
@@ -100,12 +88,7 @@ extension Migration {
 
             CREATE UNIQUE INDEX graph_definition_current ON new_graph_definition (name) WHERE replaced_ms IS NULL;
             """,
-        copy: """
-            INSERT INTO new_graph_definition (id, name, revision, body, updated_ms, replaced_ms, problem, summary)
-            SELECT id, name, revision, body, updated_ms, replaced_ms, problem,
-                   iif(json_valid(body), body ->> 'summary', NULL)
-            FROM   graph_definition
-            """)
+        values: ["summary": "iif(json_valid(body), body ->> 'summary', NULL)"])
 
     static let graph = TableRebuild(
         table: "graph",
@@ -131,14 +114,6 @@ extension Migration {
                 CONSTRAINT graph_counts
                     CHECK (min(blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped) >= 0)
             ) STRICT;
-            """,
-        copy: """
-            INSERT INTO new_graph (id, name, enqueued_ms, finished_ms,
-                                   blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped)
-            SELECT   id, name, enqueued_ms, finished_ms,
-                     blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped
-            FROM     graph
-            ORDER BY id
             """)
 
     static let idempotency = TableRebuild(
@@ -157,12 +132,6 @@ extension Migration {
                 CONSTRAINT idempotency_key CHECK (length(CAST(key AS BLOB)) BETWEEN 1 AND 255),
                 CONSTRAINT idempotency_jobs CHECK (jobs >= 1)
             ) STRICT, WITHOUT ROWID;
-            """,
-        copy: """
-            INSERT INTO new_idempotency (key, fingerprint, graph_id, first_job_id, jobs)
-            SELECT   key, fingerprint, graph_id, first_job_id, jobs
-            FROM     idempotency
-            ORDER BY key
             """)
 
     static let kind = TableRebuild(
@@ -182,10 +151,5 @@ extension Migration {
                 CONSTRAINT kind_summary_shows CHECK (
                     \(visible("summary")))
             ) STRICT, WITHOUT ROWID;
-            """,
-        copy: """
-            INSERT INTO new_kind (name, summary, input_type, output_type, accepts, offers, fields, updated_ms)
-            SELECT name, summary, input_type, output_type, accepts, offers, fields, updated_ms
-            FROM   kind
             """)
 }

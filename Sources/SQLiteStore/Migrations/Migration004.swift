@@ -28,11 +28,7 @@ extension Migration {
                 CONSTRAINT queue_weight CHECK (weight BETWEEN 1 AND 1000)
             ) STRICT;
             """,
-        copy: """
-            INSERT INTO new_queue (id, name, "limit", weight, paused_ms, removed_ms)
-            SELECT id, name, concurrency, weight, paused_ms, removed_ms
-            FROM   queue
-            """)
+        values: ["limit": "concurrency"])
 
     private static let definitionWithTries = TableRebuild(
         table: "definition",
@@ -67,18 +63,16 @@ extension Migration {
 
             CREATE UNIQUE INDEX definition_current ON new_definition (name) WHERE replaced_ms IS NULL;
             """,
-        // The field of the retry policy is renamed as well, if the text is valid.
-        copy: """
-            INSERT INTO new_definition (id, name, revision, kind, summary, queue, priority, retry, max_tries, timeout_ms,
-                                        input, updated_ms, replaced_ms, problem)
-            SELECT id, name, revision, kind, summary, queue, priority,
-                   CASE
-                       WHEN iif(json_valid(retry), retry -> '$.attempts', NULL) IS NULL THEN retry
-                       ELSE json_patch(json_object('tries', retry -> '$.attempts'), json_remove(retry, '$.attempts'))
-                   END,
-                   max_attempts, timeout_ms, input, updated_ms, replaced_ms, problem
-            FROM   definition
-            """)
+        values: [
+            // The field of the retry policy is renamed as well, if the text is valid.
+            "retry": """
+                CASE
+                    WHEN iif(json_valid(retry), retry -> '$.attempts', NULL) IS NULL THEN retry
+                    ELSE json_patch(json_object('tries', retry -> '$.attempts'), json_remove(retry, '$.attempts'))
+                END
+                """,
+            "max_tries": "max_attempts",
+        ])
 
     private static let dependency = TableRebuild(
         table: "dependency",
@@ -98,10 +92,5 @@ extension Migration {
 
             CREATE INDEX dependency_dependents ON new_dependency (dependency_id, condition);
             """,
-        copy: """
-            INSERT INTO new_dependency (dependent_id, position, dependency_id, condition)
-            SELECT   job_id, position, parent_id, condition
-            FROM     dependency
-            ORDER BY job_id, position
-            """)
+        values: ["dependent_id": "job_id", "dependency_id": "parent_id"])
 }

@@ -4,7 +4,7 @@ import SQLite
 extension Connection {
     /// Sets the options that durability and safety depend on, and asserts that they took effect (P1).
     func configure(path: String, isWriter: Bool, options: StoreOptions) throws(StoreOpenError) {
-        do throws(SQLiteError) {
+        try mappingErrors(at: path) { () throws(SQLiteError) in
             setLengthLimit(bytes: 16 << 20)
             try enable(.defensive)
             try enable(.untrustedSchema)
@@ -26,8 +26,6 @@ extension Connection {
             try execute("PRAGMA synchronous = FULL")
             try execute("PRAGMA temp_store = MEMORY")
             try execute("PRAGMA cache_size = -8000")
-        } catch {
-            throw StoreOpenError(error, path: path)
         }
         try assert("PRAGMA journal_mode", is: "wal", path)
         try assert("PRAGMA synchronous", is: "2", path)
@@ -37,13 +35,11 @@ extension Connection {
     }
 
     func assert(_ setting: SQL, is expected: String, _ path: String) throws(StoreOpenError) {
-        let found: String?
-        do throws(SQLiteError) {
-            found = try text(setting)
+        let found = try mappingErrors(at: path) { () throws(SQLiteError) in
+            let found = try text(setting)
             // SQLite silently keeps the old mode if it could not read the file.
             if found != expected, let readFailure { throw readFailure }
-        } catch {
-            throw StoreOpenError(error, path: path)
+            return found
         }
         guard found == expected else {
             throw .settingRefused(path: path, setting: "\(setting) = \(expected)", found: found ?? "nothing")

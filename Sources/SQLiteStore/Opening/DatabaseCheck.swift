@@ -84,11 +84,8 @@ extension DatabaseLocation {
     }
 
     private func readContent(isWhole: Bool) throws(StoreOpenError) {
-        let connection: Connection
-        do throws(SQLiteError) {
-            connection = try Connection(path: path, access: .readOnlyAlone)
-        } catch {
-            throw StoreOpenError(error, path: path)
+        let connection = try mappingErrors(at: path) { () throws(SQLiteError) in
+            try Connection(path: path, access: .readOnlyAlone)
         }
         try connection.checkOwner(path: path)
         if isWhole { try connection.checkWhole(path: path, "PRAGMA quick_check(1)") }

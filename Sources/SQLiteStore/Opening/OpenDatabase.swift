@@ -38,13 +38,8 @@ extension DatabaseLocation {
         _ options: StoreOptions, size: Int64, isSuspect: Bool
     ) throws(StoreOpenError) -> Connection {
         let connection = try openConnection(.readWrite, options)
-        do throws(SQLiteError) {
-            // Only an orderly close copies the log into the database; after a failure the next start reads the log
-            // again.
-            try connection.enable(.keepsWALOnClose)
-        } catch {
-            throw StoreOpenError(error, path: path)
-        }
+        // Only an orderly close copies the log into the database; after a failure the next start reads the log again.
+        try mappingErrors(at: path) { () throws(SQLiteError) in try connection.enable(.keepsWALOnClose) }
         try connection.checkOwner(path: path)
         if isSuspect {
             try connection.checkWhole(path: path, "PRAGMA integrity_check(1)")
@@ -53,10 +48,8 @@ extension DatabaseLocation {
         }
         try connection.configure(path: path, isWriter: true, options: options)
         try connection.migrate(path: path)
-        do throws(SQLiteError) {
-            if options.walBytes > 0 { try connection.growWAL(to: Int64(options.walBytes)) }
-        } catch {
-            throw StoreOpenError(error, path: path)
+        if options.walBytes > 0 {
+            try mappingErrors(at: path) { () throws(SQLiteError) in try connection.growWAL(to: Int64(options.walBytes)) }
         }
         return connection
     }
@@ -100,13 +93,11 @@ extension DatabaseLocation {
     private func openConnection(
         _ access: Connection.Access, _ options: StoreOptions
     ) throws(StoreOpenError) -> Connection {
-        do throws(SQLiteError) {
+        try mappingErrors(at: path) { () throws(SQLiteError) in
             let connection = try Connection(path: path, access: access)
             // The timeout is set before the first read: after a crash another process may be recovering the log.
             try connection.setBusyTimeout(milliseconds: Int32(clamping: options.busyTimeout.milliseconds))
             return connection
-        } catch {
-            throw StoreOpenError(error, path: path)
         }
     }
 
@@ -139,15 +130,13 @@ extension DatabaseLocation {
         giveToOwner(descriptor, mode: 0o640)
         Glibc.close(descriptor)
         guard isModeSet else { throw .system(operation: "set the mode of", path: draftPath, code: code) }
-        do throws(SQLiteError) {
+        try mappingErrors(at: draftPath) { () throws(SQLiteError) in
             let connection = try Connection(path: draftPath, access: .readWrite)
             try connection.execute("PRAGMA synchronous = FULL")
             try connection.execute("BEGIN IMMEDIATE")
             for migration in Migration.all { try migration.run(on: connection) }
             try connection.stamp(Migration.current)
             try connection.execute("COMMIT")
-        } catch {
-            throw StoreOpenError(error, path: draftPath)
         }
         // link fails if a file of that name exists; rename would replace it.
         guard link(draftPath, path) == 0 else { throw .system(operation: "name", path: path, code: errno) }
@@ -162,13 +151,8 @@ extension Connection {
     /// - Returns: The database's schema version.
     @discardableResult
     func checkOwner(path: String) throws(StoreOpenError) -> Int64 {
-        let applicationID: Int64
-        let version: Int64
-        do throws(SQLiteError) {
-            applicationID = try integer("PRAGMA application_id") ?? 0
-            version = try integer("PRAGMA user_version") ?? 0
-        } catch {
-            throw StoreOpenError(error, path: path)
+        let (applicationID, version) = try mappingErrors(at: path) { () throws(SQLiteError) in
+            (try integer("PRAGMA application_id") ?? 0, try integer("PRAGMA user_version") ?? 0)
         }
         guard applicationID == Migration.applicationID else {
             throw .foreignDatabase(path: path, applicationID: applicationID)
@@ -180,12 +164,10 @@ extension Connection {
     }
 
     func checkWhole(path: String, _ check: SQL) throws(StoreOpenError) {
-        let answer: String?
-        do throws(SQLiteError) {
-            answer = try text(check)
+        let answer = try mappingErrors(at: path) { () throws(SQLiteError) in
+            let answer = try text(check)
             if answer != "ok", let readFailure { throw readFailure }
-        } catch {
-            throw StoreOpenError(error, path: path)
+            return answer
         }
         guard answer == "ok" else { throw .damaged(path: path, message: answer ?? "the check returned no result") }
     }

@@ -47,8 +47,12 @@ struct Opening {
 
     /// Opens only the connection that writes.
     func writer() throws(StoreOpenError) -> Writer {
-        try open { (connection) throws(StoreOpenError) in
-            try mappingErrors { () throws(SQLiteError) in try Writer(connection, lock: lock, clock: clock) }
+        try open { (connection) throws(StoreOpenError) in try writer(on: connection) }
+    }
+
+    func writer(on connection: Connection) throws(StoreOpenError) -> Writer {
+        try mappingErrors(at: location.path) { () throws(SQLiteError) in
+            try Writer(connection, lock: lock, clock: clock)
         }
     }
 
@@ -69,13 +73,15 @@ struct Opening {
             throw error
         }
     }
+}
 
-    func mappingErrors<Value>(_ body: () throws(SQLiteError) -> Value) throws(StoreOpenError) -> Value {
-        do throws(SQLiteError) {
-            return try body()
-        } catch {
-            throw StoreOpenError(error, path: location.path)
-        }
+/// Runs `body` and converts its SQLite error to a ``StoreOpenError``.
+func mappingErrors<Value>(
+    at path: String, _ body: () throws(SQLiteError) -> Value) throws(StoreOpenError) -> Value {
+    do throws(SQLiteError) {
+        return try body()
+    } catch {
+        throw StoreOpenError(error, path: path)
     }
 }
 

@@ -36,36 +36,42 @@ extension Reader {
         try snapshot { () throws(SQLiteError) in
             var found = Prunable()
             let outcomes = request.outcomes.reduce(0) { $0 | 1 << $1.rawValue }
-            pruning.units.bind(1, below?.rawValue ?? .max)
-            pruning.units.bind(2, request.finishedBefore.milliseconds)
-            pruning.units.bind(3, outcomes)
-            pruning.graph.bind(2, request.finishedBefore.milliseconds)
-            pruning.graph.bind(3, outcomes)
+            func walk(below job: JobID?) throws(SQLiteError) {
+                pruning.units.reset()
+                try pruning.units.bind([
+                    .below <- job ?? JobID(.max), .before <- request.finishedBefore, .outcomes <- outcomes,
+                ])
+            }
+            try walk(below: below)
             var jobs = 0
             for _ in 0..<Self.unitsPerWalk {
                 guard try pruning.units.step() else {
                     found.next = nil
                     return found
                 }
-                let id = pruning.units.integer(0)
-                found.next = JobID(id)
-                if let graph = pruning.units.optionalInteger(1) {
-                    pruning.units.reset()
-                    pruning.graph.bind(1, graph)
-                    if try pruning.graph.step() {
-                        found.next = JobID(pruning.graph.integer(0))
-                        if pruning.graph.integer(1) != 0 {
-                            let count = Int(pruning.graph.integer(2))
-                            found.units.append(.graph(GraphID(graph), jobs: count))
-                            jobs += min(count, limit)
-                        } else {
-                            found.keptByGraph &+= Int(pruning.graph.integer(3))
-                        }
-                        pruning.graph.reset()
+                let id = pruning.units.job(0)
+                found.next = id
+                if let id = pruning.units.graph(1) {
+                    let graph = try pruning.graph.first([
+                        .graph <- id, .before <- request.finishedBefore, .outcomes <- outcomes,
+                    ]) {
+                        (
+                            first: $0.job(0), isWanted: $0.integer(1) != 0, jobs: Int($0.integer(2)),
+                            wantedJobs: Int($0.integer(3))
+                        )
                     }
-                    pruning.units.bind(1, found.next?.rawValue)
+                    if let graph {
+                        found.next = graph.first
+                        if graph.isWanted {
+                            found.units.append(.graph(id, jobs: graph.jobs))
+                            jobs += min(graph.jobs, limit)
+                        } else {
+                            found.keptByGraph &+= graph.wantedJobs
+                        }
+                    }
+                    try walk(below: found.next)
                 } else if pruning.units.integer(2) != 0 {
-                    found.units.append(.job(JobID(id)))
+                    found.units.append(.job(id))
                     jobs += 1
                 }
                 if jobs >= limit { break }
@@ -76,33 +82,33 @@ extension Reader {
     }
 }
 
-struct PrunableStatements: ~Copyable {
-    static let unitsSQL: SQL = """
-        SELECT   id, graph_id, state >= 4 AND finished_ms < ?2 AND (?3 >> state) & 1
-        FROM     job NOT INDEXED
-        WHERE    id < ?1
-        ORDER BY id DESC
+struct PrunableStatements: StatementGroup {
+    let units = Statement(
         """
+        SELECT   id, graph_id, state >= \(JobState.firstFinal) AND finished_ms < :before AND (:outcomes >> state) & 1
+        FROM     job NOT INDEXED
+        WHERE    id < :below
+        ORDER BY id DESC
+        """)
     /// The outcome of a graph is computed as in the view `graphs`.
-    static let graphSQL: SQL = """
+    let graph = Statement(
+        """
         SELECT (SELECT min(id) FROM job INDEXED BY job_graph WHERE graph_id = graph.id),
-               finished_ms < ?2
-               AND (?3 >> CASE WHEN failed > 0 THEN 5 WHEN cancelled > 0 THEN 6 WHEN skipped > 0 THEN 7 ELSE 4 END) & 1,
+               finished_ms < :before
+               AND (:outcomes >> CASE
+                       WHEN failed > 0 THEN \(Outcome.failed)
+                       WHEN cancelled > 0 THEN \(Outcome.cancelled)
+                       WHEN skipped > 0 THEN \(Outcome.skipped)
+                       ELSE \(Outcome.succeeded)
+                   END) & 1,
                succeeded + failed + cancelled + skipped,
-               CASE WHEN finished_ms < ?2
-                   THEN succeeded * (?3 >> 4 & 1) + failed * (?3 >> 5 & 1) + cancelled * (?3 >> 6 & 1)
-                        + skipped * (?3 >> 7 & 1)
+               CASE WHEN finished_ms < :before
+                   THEN succeeded * (:outcomes >> \(Outcome.succeeded) & 1) + failed * (:outcomes >> \(Outcome.failed) & 1)
+                        + cancelled * (:outcomes >> \(Outcome.cancelled) & 1)
+                        + skipped * (:outcomes >> \(Outcome.skipped) & 1)
                    ELSE 0
                END
         FROM   graph
-        WHERE  id = ?1
-        """
-
-    let units: Statement
-    let graph: Statement
-
-    init(_ connection: Connection) {
-        units = connection.prepare(Self.unitsSQL)
-        graph = connection.prepare(Self.graphSQL)
-    }
+        WHERE  id = :graph
+        """)
 }

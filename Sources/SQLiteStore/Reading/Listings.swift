@@ -30,44 +30,34 @@ extension Reader {
     private func numbers(_ filter: JobFilter) throws(SQLiteError) -> PageNumbers {
         var page = PageNumbers(filter)
         if let graph = filter.graph {
-            page.isNewestFirst
-                ? try collect(listings.graphNewest, filter, &page, graph.rawValue)
-                : try collect(listings.graphOldest, filter, &page, graph.rawValue)
+            try collect(listings.graph, filter, &page, graph.rawValue)
             return page
         }
         guard let states = filter.states, !states.contains(.succeeded) else {
-            page.isNewestFirst
-                ? try collect(listings.allNewest, filter, &page) : try collect(listings.allOldest, filter, &page)
+            try collect(listings.all, filter, &page)
             return page
         }
         for state in states {
-            let number = Int64(state.rawValue)
-            switch (state.isFinal, page.isNewestFirst) {
-            case (false, true): try collect(listings.openNewest, filter, &page, number)
-            case (false, false): try collect(listings.openOldest, filter, &page, number)
-            case (true, true): try collect(listings.unsuccessfulNewest, filter, &page, number)
-            case (true, false): try collect(listings.unsuccessfulOldest, filter, &page, number)
-            }
+            try collect(state.isFinal ? listings.unsuccessful : listings.open, filter, &page, Int64(state.rawValue))
         }
         return page
     }
 
-    /// - Parameter key: The graph or the state, depending on the statement; nil if the statement takes neither.
+    /// - Parameter key: The graph or the state, depending on the walk; nil if the walk takes neither.
     private func collect(
-        _ statement: borrowing Statement, _ filter: JobFilter, _ page: inout PageNumbers, _ key: Int64? = nil
+        _ walk: ListingStatements.Walk, _ filter: JobFilter, _ page: inout PageNumbers, _ key: Int64? = nil
     ) throws(SQLiteError) {
-        try statement.bind(1, filter.queue)
-        try statement.bind(2, filter.definition)
-        try statement.bind(3, filter.kind)
-        statement.bind(4, page.below)
-        statement.bind(5, page.above)
-        statement.bind(6, filter.states.map { $0.reduce(0) { $0 | 1 << $1.rawValue } } ?? 255)
-        if let key { statement.bind(7, key) }
+        let statement = page.isNewestFirst ? walk.newestFirst : walk.oldestFirst
+        try statement.bind([
+            .queue <- filter.queue, .definition <- filter.definition, .kind <- filter.kind, .below <- page.below,
+            .above <- page.above, .states <- filter.states.map { $0.reduce(0) { $0 | 1 << $1.rawValue } } ?? 255,
+            .key <- key,
+        ])
         var found: [JobID] = []
         var last: JobID?
         for _ in 0..<Self.rowsPerPage {
             guard try statement.step() else { return page.merge(found, endedAt: nil) }
-            let id = JobID(statement.integer(0))
+            let id = statement.job(0)
             if statement.integer(1) != 0 { found.append(id) }
             if found.count == page.limit {
                 statement.reset()

@@ -4,17 +4,19 @@ import SQLite
 /// A connection that only reads, with its statements. Only its own thread uses it, for one short request at a time.
 final class Reader {
     private let connection: Connection
-    private let snapshots: SnapshotStatements
-    let records: RecordStatements
-    let neighbours: NeighbourStatements
-    let listings: ListingStatements
-    let graphs: GraphStatements
-    let definitions: DefinitionStatements
-    let schedules: ScheduleReads
-    let keys: KeyLookup
-    let unwrittenParts: UnwrittenStatements
-    let pruning: PrunableStatements
-    private let clock: ClockStatements
+    private let begin = Statement("BEGIN")
+    private let end = Statement("COMMIT")
+    private let rollBack = Statement("ROLLBACK")
+    let records = RecordStatements()
+    let neighbours = NeighbourStatements()
+    let listings = ListingStatements()
+    let graphs = GraphStatements()
+    let definitions = DefinitionStatements()
+    let schedules = ScheduleReads()
+    let keys = KeyLookup()
+    let unwrittenParts = UnwrittenStatements()
+    let pruning = PrunableStatements()
+    private let clock = ClockStatements()
     private let storeClock: any StoreClock
     /// The definitions that were read last. A revision never changes, except for its problem.
     var knownDefinitions: [DefinitionID: StoredDefinition] = [:]
@@ -24,18 +26,7 @@ final class Reader {
     init(_ connection: Connection, clock storeClock: any StoreClock) throws(SQLiteError) {
         self.connection = connection
         self.storeClock = storeClock
-        clock = ClockStatements(connection)
-        snapshots = SnapshotStatements(connection)
-        records = RecordStatements(connection)
-        neighbours = NeighbourStatements(connection)
-        listings = ListingStatements(connection)
-        graphs = GraphStatements(connection)
-        definitions = DefinitionStatements(connection)
-        schedules = ScheduleReads(connection)
-        keys = KeyLookup(connection)
-        unwrittenParts = UnwrittenStatements(connection)
-        pruning = PrunableStatements(connection)
-        try connection.checkPreparations()
+        try connection.prepare(statementsOf: self)
     }
 
     /// The current time on the steady scale.
@@ -48,28 +39,16 @@ final class Reader {
 
     /// Runs `body` in a read transaction, so that all its statements see the same state of the database.
     func snapshot<Value>(_ body: () throws(SQLiteError) -> Value) throws(SQLiteError) -> Value {
-        try snapshots.begin.run()
+        try begin.run()
         do throws(SQLiteError) {
             let value = try body()
-            try snapshots.end.run()
+            try end.run()
             return value
         } catch {
             connection.resetStatements()
             // Nothing was written. After some errors SQLite has already ended the transaction.
-            if !connection.isAutocommit { try snapshots.rollBack.run() }
+            if !connection.isAutocommit { try rollBack.run() }
             throw error
         }
-    }
-}
-
-struct SnapshotStatements: ~Copyable {
-    let begin: Statement
-    let end: Statement
-    let rollBack: Statement
-
-    init(_ connection: Connection) {
-        begin = connection.prepare("BEGIN")
-        end = connection.prepare("COMMIT")
-        rollBack = connection.prepare("ROLLBACK")
     }
 }

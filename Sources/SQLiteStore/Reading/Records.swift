@@ -3,70 +3,50 @@ import SQLite
 
 extension Reader {
     func job(_ id: JobID, withInput: Bool = true) throws(SQLiteError) -> JobRecord? {
-        records.job.bind(1, id.rawValue)
-        guard try records.job.step() else { return nil }
-        defer { records.job.reset() }
-        return JobRecord(
-            id: id, graph: records.job.optionalInteger(0).map(GraphID.init(_:)), node: records.job.optionalString(1),
-            definition: records.job.string(2), definitionRevision: Int(records.job.integer(3)),
-            kind: records.job.string(4),
-            queue: records.job.string(5), priority: Priority(rawValue: Int(records.job.integer(6))) ?? .normal,
-            state: JobState(rawValue: Int(records.job.integer(7))) ?? .blocked,
-            input: withInput ? records.job.json(8) : nil,
-            attempt: Int(records.job.integer(9)), tries: Int(records.job.integer(10)),
-            maxTries: Int(records.job.integer(11)),
-            rescues: Int(records.job.integer(12)), pendingDependencies: Int(records.job.integer(13)),
-            enqueuedAt: Timestamp(milliseconds: records.job.integer(14)), dueAt: records.job.timestamp(15),
-            startedAt: records.job.timestamp(16), finishedAt: records.job.timestamp(17),
-            cancelRequestedAt: records.job.timestamp(18),
-            repeats: records.job.optionalInteger(19).map(JobID.init(_:)))
+        try records.job.first([.job <- id]) { row in
+            JobRecord(
+                id: id, graph: row.graph(0), node: row.optionalString(1), definition: row.string(2),
+                definitionRevision: Int(row.integer(3)), kind: row.string(4), queue: row.string(5),
+                priority: Priority(rawValue: Int(row.integer(6))) ?? .normal,
+                state: JobState(rawValue: Int(row.integer(7))) ?? .blocked, input: withInput ? row.json(8) : nil,
+                attempt: Int(row.integer(9)), tries: Int(row.integer(10)), maxTries: Int(row.integer(11)),
+                rescues: Int(row.integer(12)), pendingDependencies: Int(row.integer(13)),
+                enqueuedAt: row.timestamp(14), dueAt: row.optionalTimestamp(15), startedAt: row.optionalTimestamp(16),
+                finishedAt: row.optionalTimestamp(17), cancelRequestedAt: row.optionalTimestamp(18),
+                repeats: row.optionalJob(19))
+        }
     }
 
     func result(of job: JobID) throws(SQLiteError) -> JobResult? {
-        records.result.bind(1, job.rawValue)
-        guard try records.result.step() else { return nil }
-        defer { records.result.reset() }
-        let value: JobResult.Value
-        if let failure = records.result.failure(from: 4) {
-            value = .ended(Outcome(rawValue: Int(records.result.integer(1))) ?? .failed, failure)
-        } else {
-            value = .succeeded(records.result.json(3) ?? .emptyObject)
+        try records.result.first([.job <- job]) { row in
+            let value: JobResult.Value =
+                if let failure = row.failure(from: 4) {
+                    .ended(Outcome(rawValue: Int(row.integer(1))) ?? .failed, failure)
+                } else {
+                    .succeeded(row.json(3) ?? .emptyObject)
+                }
+            return JobResult(job: job, attempt: Int(row.integer(0)), value: value, finishedAt: row.timestamp(2))
         }
-        return JobResult(
-            job: job, attempt: Int(records.result.integer(0)), value: value,
-            finishedAt: Timestamp(milliseconds: records.result.integer(2)))
     }
 
     func attempts(of job: JobID) throws(SQLiteError) -> [AttemptRecord] {
-        var attempts: [AttemptRecord] = []
-        records.attempts.bind(1, job.rawValue)
-        records.attempts.bind(2, AttemptRecord.maxWithConnections)
-        while try records.attempts.step() {
-            attempts.append(
-                AttemptRecord(
-                    lease: Lease(job: job, attempt: Int(records.attempts.integer(0))),
-                    outcome: AttemptOutcome(rawValue: Int(records.attempts.integer(1))) ?? .failed,
-                    startedAt: Timestamp(milliseconds: records.attempts.integer(2)),
-                    endedAt: Timestamp(milliseconds: records.attempts.integer(3)),
-                    error: records.attempts.failure(from: 4), retryAt: records.attempts.timestamp(7),
-                    connections: records.attempts.json(8)))
+        try records.attempts.all([.job <- job, .limit <- AttemptRecord.maxWithConnections]) { row in
+            AttemptRecord(
+                lease: Lease(job: job, attempt: Int(row.integer(0))),
+                outcome: AttemptOutcome(rawValue: Int(row.integer(1))) ?? .failed, startedAt: row.timestamp(2),
+                endedAt: row.timestamp(3), error: row.failure(from: 4), retryAt: row.optionalTimestamp(7),
+                connections: row.json(8))
         }
-        return attempts
     }
 }
 
-extension Statement {
-    func condition(_ column: Int32) -> DependencyCondition {
-        DependencyCondition(rawValue: Int(integer(column))) ?? .succeeded
-    }
-}
-
-struct RecordStatements: ~Copyable {
-    static let jobSQL: SQL = """
+struct RecordStatements: StatementGroup {
+    let job = Statement(
+        """
         SELECT    job.graph_id, job.node, definition.name, definition.revision, definition.kind, queue.name,
                   job.priority, job.state, job_input.input, job.attempt, job.tries, definition.max_tries,
                   job.rescues, job.pending, job.enqueued_ms,
-                  iif(job.state < 2 AND job.steady_ms IS NOT NULL,
+                  iif(job.state < \(JobState.ready) AND job.steady_ms IS NOT NULL,
                       job.steady_ms + (SELECT skew_ms FROM clock WHERE id = 1), job.due_ms),
                   job.started_ms, job.finished_ms, job.cancel_ms, job.repeats_id
         FROM      job
@@ -74,27 +54,19 @@ struct RecordStatements: ~Copyable {
         JOIN      queue ON queue.id = job.queue_id
         LEFT JOIN job_input ON job_input.job_id = job.id
         WHERE     job.id = :job
+        """)
+    let result = Statement(
         """
-    static let resultSQL: SQL = """
         SELECT attempt, outcome, finished_ms, value, code, message, detail
         FROM   result
         WHERE  job_id = :job
+        """)
+    let attempts = Statement(
         """
-    static let attemptsSQL: SQL = """
         SELECT   number, outcome, started_ms, ended_ms, code, message, detail, retry_ms,
-                 iif(number > (SELECT max(number) FROM attempt WHERE job_id = ?1) - ?2, connections, NULL)
+                 iif(number > (SELECT max(number) FROM attempt WHERE job_id = :job) - :limit, connections, NULL)
         FROM     attempt
-        WHERE    job_id = ?1
+        WHERE    job_id = :job
         ORDER BY number
-        """
-
-    let job: Statement
-    let result: Statement
-    let attempts: Statement
-
-    init(_ connection: Connection) {
-        job = connection.prepare(Self.jobSQL)
-        result = connection.prepare(Self.resultSQL)
-        attempts = connection.prepare(Self.attemptsSQL)
-    }
+        """)
 }

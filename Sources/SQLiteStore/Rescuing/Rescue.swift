@@ -19,11 +19,11 @@ extension Writer {
             if running.isCancelRequested {
                 next = .final(.cancelled, .cancelledWhileRunning)
             } else if case .unrelated = lastEnd {
-                next = .again(after: .zero, usesTry: false, isRescue: true)
+                next = .rescue
             } else if company.isNone, crashes.weight > maxRescues {
                 next = .final(.failed, .crashed(times: crashes.alone + crashes.unexplainedAlone))
             } else {
-                next = .again(after: .zero, usesTry: false, isRescue: true)
+                next = .rescue
             }
             let lease = Lease(job: job, attempt: running.attempt)
             let attempt = EndedAttempt(lastEnd, company, isOnTrial: trial != nil && next.state == .ready)
@@ -57,12 +57,10 @@ extension Writer {
 
     /// Counts the crashes in which earlier attempts of the job ended.
     private func earlierCrashes(of job: JobID) throws(SQLiteError) -> Crashes {
-        rescuing.crashes.bind(1, job.rawValue)
-        defer { rescuing.crashes.reset() }
-        guard try rescuing.crashes.step() else { return Crashes() }
-        return Crashes(
-            inARow: Int(rescuing.crashes.integer(0)), alone: Int(rescuing.crashes.integer(1)),
-            unexplainedAlone: Int(rescuing.crashes.integer(2)))
+        try rescuing.crashes.first([.job <- job]) {
+            Crashes(
+                inARow: Int($0.integer(0)), alone: Int($0.integer(1)), unexplainedAlone: Int($0.integer(2)))
+        } ?? Crashes()
     }
 }
 
@@ -114,7 +112,7 @@ extension Writer.EndedAttempt {
         switch end {
         case .unrelated(let reason):
             self.init(.interrupted, JobFailure(code: JobFailure.Code.interrupted, message: reason + " while it ran."))
-        // ``RescueStatements/crashesSQL`` counts crashes by the fields of this detail.
+        // ``RescueStatements/crashes`` counts crashes by the fields of this detail.
         case .crashed(let cause):
             let word = cause.filter { $0.isASCII && ($0.isLetter || $0.isNumber) }
             self.init(
@@ -144,25 +142,19 @@ extension JobFailure {
     }
 }
 
-struct RescueStatements: ~Copyable {
-    /// Counts crashes (outcome 5). A stop of the daemon (outcome 4) does not break a run of crashes; any other outcome
-    /// does.
-    static let crashesSQL: SQL = """
+struct RescueStatements: StatementGroup {
+    /// A stop of the daemon does not break a run of crashes; any other outcome does.
+    let crashes = Statement(
+        """
         SELECT count(*) FILTER (WHERE number > (
                    SELECT coalesce(max(number), 0)
                    FROM   attempt
-                   WHERE  job_id = ?1
-                   AND    outcome < 4)),
+                   WHERE  job_id = :job
+                   AND    outcome < \(AttemptOutcome.interrupted))),
                count(*) FILTER (WHERE detail ->> 'beside' = 0 AND detail ->> 'cause' IS NOT NULL),
                count(*) FILTER (WHERE detail ->> 'beside' = 0 AND detail ->> 'cause' IS NULL)
         FROM   attempt
-        WHERE  job_id = ?1
-        AND    outcome = 5
-        """
-
-    let crashes: Statement
-
-    init(_ connection: Connection) {
-        crashes = connection.prepare(Self.crashesSQL)
-    }
+        WHERE  job_id = :job
+        AND    outcome = \(AttemptOutcome.crashed)
+        """)
 }

@@ -4,17 +4,13 @@ import SQLite
 extension Writer {
     /// Moves the schedule to its next time. Returns false if the row has changed since it was read.
     func move(_ timing: ScheduleTiming) throws(SQLiteError) -> Bool {
-        try scheduling.move.bind(1, timing.name)
-        scheduling.move.bind(2, timing.revision)
-        scheduling.move.bind(3, timing.expected?.milliseconds)
-        scheduling.move.bind(4, timing.after.milliseconds)
-        scheduling.move.bind(5, timing.nextAt?.milliseconds)
-        scheduling.move.bind(6, timing.updatedAt.milliseconds)
-        guard try scheduling.move.runCountingChanges() > 0 else { return false }
+        let changes = try scheduling.move.runCountingChanges([
+            .name <- timing.name, .revision <- timing.revision, .updated <- timing.updatedAt,
+            .expected <- timing.expected, .after <- timing.after, .next <- timing.nextAt,
+        ])
+        guard changes > 0 else { return false }
         if case .write(let problem) = timing.problem {
-            try scheduling.refused.bind(1, timing.name)
-            try scheduling.refused.bind(2, problem)
-            try scheduling.refused.run()
+            try scheduling.refused.run([.name <- timing.name, .problem <- problem])
         }
         return true
     }
@@ -35,9 +31,7 @@ extension Writer {
         case .enqueue(let work): graph = work
         }
         if record.schedule.overlap == .skip, let job = record.lastJob, try isOpen(job, record.lastGraph) {
-            try scheduling.skipped.bind(1, name)
-            scheduling.skipped.bind(2, time.milliseconds)
-            try scheduling.skipped.run()
+            try scheduling.skipped.run([.name <- name, .now <- time])
             return .skipped(lastJob: job, lastGraph: record.lastGraph)
         }
         let receipt: EnqueueReceipt
@@ -45,11 +39,9 @@ extension Writer {
         case .enqueued(let new), .duplicate(let new): receipt = new
         case .refused(let refusal): return try refuse(name, reason(of: refusal))
         }
-        try scheduling.fired.bind(1, name)
-        scheduling.fired.bind(2, time.milliseconds)
-        scheduling.fired.bind(3, receipt.jobs[0].rawValue)
-        scheduling.fired.bind(4, receipt.graph?.rawValue)
-        try scheduling.fired.run()
+        try scheduling.fired.run([
+            .name <- name, .now <- time, .job <- receipt.jobs[0], .graph <- receipt.graph,
+        ])
         return .fired(receipt)
     }
 
@@ -60,18 +52,13 @@ extension Writer {
         guard try schedule(name) != nil else { return nil }
         let outcome = try enqueue()
         if case .enqueued(let receipt) = outcome {
-            try scheduling.ran.bind(1, name)
-            scheduling.ran.bind(2, receipt.jobs[0].rawValue)
-            scheduling.ran.bind(3, receipt.graph?.rawValue)
-            try scheduling.ran.run()
+            try scheduling.ran.run([.name <- name, .job <- receipt.jobs[0], .graph <- receipt.graph])
         }
         return outcome
     }
 
     private func refuse(_ name: String, _ reason: String) throws(SQLiteError) -> FiringOutcome {
-        try scheduling.refused.bind(1, name)
-        try scheduling.refused.bind(2, reason)
-        try scheduling.refused.run()
+        try scheduling.refused.run([.name <- name, .problem <- reason])
         return .refused(reason)
     }
 
@@ -90,17 +77,9 @@ extension Writer {
 
     /// Whether the graph, or the lone job, is not final. If it no longer exists, it was pruned, so it is final.
     private func isOpen(_ job: JobID, _ graph: GraphID?) throws(SQLiteError) -> Bool {
-        guard let graph else {
-            scheduling.openJob.bind(1, job.rawValue)
-            defer { scheduling.openJob.reset() }
-            return try scheduling.openJob.step() && scheduling.openJob.integer(0) != 0
-        }
-        scheduling.openGraph.bind(1, graph.rawValue)
-        defer { scheduling.openGraph.reset() }
-        guard try scheduling.openGraph.step() else { return false }
+        guard let graph else { return try scheduling.openJob.exists([.job <- job]) }
+        guard let openJobs = try cancelling.graph.first([.graph <- graph], { $0.integer(0) }) else { return false }
         // This transaction writes its changes of the graph's counts only at its end.
-        let change = graphChanges[graph]?.tally ?? Tally()
-        let open = JobState.allCases.filter { !$0.isFinal }.reduce(0) { $0 + change[$1] }
-        return scheduling.openGraph.integer(0) + open > 0
+        return openJobs + (graphChanges[graph]?.tally.open ?? 0) > 0
     }
 }

@@ -4,26 +4,22 @@ import SQLite
 extension Writer {
     func write(_ schedule: Schedule, now: Timestamp) throws(SQLiteError) {
         if let known = try self.schedule(schedule.name), known.schedule == schedule, known.unreadable == nil { return }
-        try scheduling.write.bind(1, schedule.name)
-        try scheduling.write.bind(2, text: schedule.json.bytes)
-        scheduling.write.bind(3, now.milliseconds)
-        scheduling.write.bind(4, steady.now)
-        try scheduling.write.bind(5, schedule.summary)
-        try scheduling.write.run()
+        try scheduling.write.run([
+            .name <- schedule.name, .body <- schedule.json, .now <- now, .steady <- steady.now,
+            .summary <- schedule.summary,
+        ])
         schedulesChanged = true
     }
 
     func removeSchedule(_ name: String) throws(SQLiteError) {
-        try scheduling.remove.bind(1, name)
-        if try scheduling.remove.runCountingChanges() > 0 { schedulesChanged = true }
+        if try scheduling.remove.runCountingChanges([.name <- name]) > 0 { schedulesChanged = true }
     }
 
     func setPaused(
         _ isPaused: Bool, schedule name: String, now: Timestamp
     ) throws(SQLiteError) -> ScheduleRecord? {
-        let changes =
-            isPaused ? try set(scheduling.pause, name, now: now) : try set(scheduling.resume, name, now: now)
-        if changes > 0 {
+        let statement = isPaused ? scheduling.pause : scheduling.resume
+        if try statement.runCountingChanges([.name <- name, .now <- now]) > 0 {
             schedulesChanged = true
             if !isPaused { try mark(name) }
         }
@@ -32,24 +28,11 @@ extension Writer {
 
     /// Restarts the measurement of ``ScheduleRecord/sinceLast`` for the schedule.
     func mark(_ name: String) throws(SQLiteError) {
-        try scheduling.mark.bind(1, name)
-        scheduling.mark.bind(2, steady.now)
-        try scheduling.mark.run()
-    }
-
-    private func set(
-        _ statement: borrowing Statement, _ name: String, now: Timestamp
-    ) throws(SQLiteError) -> Int {
-        try statement.bind(1, name)
-        statement.bind(2, now.milliseconds)
-        return try statement.runCountingChanges()
+        try scheduling.mark.run([.name <- name, .steady <- steady.now])
     }
 
     func schedule(_ name: String) throws(SQLiteError) -> ScheduleRecord? {
-        try scheduling.one.bind(1, name)
-        guard try scheduling.one.step() else { return nil }
-        defer { scheduling.one.reset() }
-        return scheduling.one.schedule(steadyNow: steady.now)
+        try scheduling.one.first([.name <- name]) { $0.schedule(steadyNow: steady.now) }
     }
 }
 
@@ -66,92 +49,65 @@ extension Statement {
             unreadable = "\(error)"
         }
         return ScheduleRecord(
-            schedule: schedule, revision: Int(integer(1)), updatedAt: Timestamp(milliseconds: integer(3)),
-            afterAt: Timestamp(milliseconds: integer(4)), nextAt: timestamp(5), pausedAt: timestamp(6),
-            lastAt: timestamp(7), lastJob: optionalInteger(8).map(JobID.init(_:)),
-            lastGraph: optionalInteger(9).map(GraphID.init(_:)), skippedAt: timestamp(10),
+            schedule: schedule, revision: Int(integer(1)), updatedAt: timestamp(3),
+            afterAt: timestamp(4), nextAt: optionalTimestamp(5), pausedAt: optionalTimestamp(6),
+            lastAt: optionalTimestamp(7), lastJob: optionalJob(8), lastGraph: graph(9),
+            skippedAt: optionalTimestamp(10),
             problem: optionalString(11), unreadable: unreadable,
             sinceLast: .milliseconds(max(0, steadyNow - integer(12))))
     }
 }
 
-struct ScheduleStatements: ~Copyable {
-    static let oneSQL: SQL = """
-        SELECT name, revision, body, updated_ms, after_ms, next_ms, paused_ms, last_ms, last_job_id, last_graph_id,
-               skipped_ms, problem, steady_ms
-        FROM   schedule
-        WHERE  name = :name
+struct ScheduleStatements: StatementGroup {
+    let one = Statement("SELECT \(ScheduleReads.columns) FROM schedule WHERE name = :name")
+    let count = Statement("SELECT count(*) FROM schedule")
+    let write = Statement(
         """
-    static let moveSQL: SQL = """
+        INSERT INTO schedule (name, revision, body, updated_ms, after_ms, steady_ms, summary)
+        VALUES (:name, 1, :body, :now, :now, :steady, :summary)
+        ON CONFLICT (name) DO UPDATE
+        SET    revision = revision + 1, body = :body, updated_ms = :now, after_ms = :now, next_ms = NULL,
+               problem = NULL, steady_ms = :steady, summary = :summary
+        """)
+    let remove = Statement("DELETE FROM schedule WHERE name = :name")
+    let pause = Statement(
+        """
         UPDATE schedule
-        SET    after_ms = ?4, next_ms = ?5
-        WHERE  name = ?1
-        AND    revision = ?2
-        AND    updated_ms = ?6
-        AND    next_ms IS ?3
+        SET    revision = revision + 1, paused_ms = :now, next_ms = NULL
+        WHERE  name = :name
         AND    paused_ms IS NULL
+        """)
+    let resume = Statement(
         """
-    static let openJobSQL: SQL = "SELECT state < 4 FROM job WHERE id = :job"
-    static let openGraphSQL: SQL = "SELECT blocked + scheduled + ready + running FROM graph WHERE id = :graph"
-
-    let one: Statement
-    let count: Statement
-    let write: Statement
-    let remove: Statement
-    let pause: Statement
-    let resume: Statement
-    let move: Statement
-    let mark: Statement
-    let openJob: Statement
-    let openGraph: Statement
-    let fired: Statement
-    let skipped: Statement
-    let refused: Statement
-    let ran: Statement
-
-    init(_ connection: Connection) {
-        one = connection.prepare(Self.oneSQL)
-        count = connection.prepare("SELECT count(*) FROM schedule")
-        write = connection.prepare(
-            """
-            INSERT INTO schedule (name, revision, body, updated_ms, after_ms, steady_ms, summary)
-            VALUES (?1, 1, ?2, ?3, ?3, ?4, ?5)
-            ON CONFLICT (name) DO UPDATE
-            SET    revision = revision + 1, body = ?2, updated_ms = ?3, after_ms = ?3, next_ms = NULL, problem = NULL,
-                   steady_ms = ?4, summary = ?5
-            """)
-        remove = connection.prepare("DELETE FROM schedule WHERE name = :name")
-        pause = connection.prepare(
-            """
-            UPDATE schedule
-            SET    revision = revision + 1, paused_ms = ?2, next_ms = NULL
-            WHERE  name = ?1
-            AND    paused_ms IS NULL
-            """)
-        resume = connection.prepare(
-            """
-            UPDATE schedule
-            SET    revision = revision + 1, paused_ms = NULL, after_ms = ?2
-            WHERE  name = ?1
-            AND    paused_ms IS NOT NULL
-            """)
-        move = connection.prepare(Self.moveSQL)
-        mark = connection.prepare("UPDATE schedule SET steady_ms = ?2 WHERE name = ?1")
-        openJob = connection.prepare(Self.openJobSQL)
-        openGraph = connection.prepare(Self.openGraphSQL)
-        fired = connection.prepare(
-            """
-            UPDATE schedule
-            SET    last_ms = ?2, last_job_id = ?3, last_graph_id = ?4, problem = NULL
-            WHERE  name = ?1
-            """)
-        skipped = connection.prepare("UPDATE schedule SET skipped_ms = ?2 WHERE name = ?1")
-        refused = connection.prepare("UPDATE schedule SET problem = ?2 WHERE name = ?1")
-        ran = connection.prepare(
-            """
-            UPDATE schedule
-            SET    last_job_id = ?2, last_graph_id = ?3, problem = NULL
-            WHERE  name = ?1
-            """)
-    }
+        UPDATE schedule
+        SET    revision = revision + 1, paused_ms = NULL, after_ms = :now
+        WHERE  name = :name
+        AND    paused_ms IS NOT NULL
+        """)
+    let move = Statement(
+        """
+        UPDATE schedule
+        SET    after_ms = :after, next_ms = :next
+        WHERE  name = :name
+        AND    revision = :revision
+        AND    updated_ms = :updated
+        AND    next_ms IS :expected
+        AND    paused_ms IS NULL
+        """)
+    let mark = Statement("UPDATE schedule SET steady_ms = :steady WHERE name = :name")
+    let openJob = Statement("SELECT 1 FROM job WHERE id = :job AND state < \(JobState.firstFinal)")
+    let fired = Statement(
+        """
+        UPDATE schedule
+        SET    last_ms = :now, last_job_id = :job, last_graph_id = :graph, problem = NULL
+        WHERE  name = :name
+        """)
+    let skipped = Statement("UPDATE schedule SET skipped_ms = :now WHERE name = :name")
+    let refused = Statement("UPDATE schedule SET problem = :problem WHERE name = :name")
+    let ran = Statement(
+        """
+        UPDATE schedule
+        SET    last_job_id = :job, last_graph_id = :graph, problem = NULL
+        WHERE  name = :name
+        """)
 }

@@ -27,23 +27,18 @@ extension Writer {
             if !isThere || removed.contains(schedule.name) { added.insert(schedule.name) }
         }
         if added.count <= removed.count { return true }
-        defer { scheduling.count.reset() }
-        let count = try scheduling.count.step() ? Int(scheduling.count.integer(0)) : 0
+        let count = try scheduling.count.first { Int($0.integer(0)) } ?? 0
         return count - removed.count + added.count <= Schedule.maxCount
     }
 
     func register(_ kinds: [KindDescription], now: Timestamp) throws(SQLiteError) {
         try settings.deleteKinds.run()
         for kind in kinds {
-            try settings.insertKind.bind(1, kind.name)
-            try settings.insertKind.bind(2, kind.summary)
-            try settings.insertKind.bind(3, kind.inputType)
-            try settings.insertKind.bind(4, kind.outputType)
-            try settings.insertKind.bind(5, kind.accepts)
-            try settings.insertKind.bind(6, kind.offers)
-            try settings.insertKind.bind(7, text: encode(kind.fields))
-            settings.insertKind.bind(8, now.milliseconds)
-            try settings.insertKind.run()
+            try settings.insertKind.run([
+                .name <- kind.name, .summary <- kind.summary, .inputType <- kind.inputType,
+                .outputType <- kind.outputType, .accepts <- kind.accepts, .offers <- kind.offers,
+                .fields <- BoundValue.utf8(try encode(kind.fields)), .now <- now,
+            ])
         }
         definitionsChanged = true
     }
@@ -52,12 +47,8 @@ extension Writer {
         try settings.clearDefinitionProblems.run()
         try settings.clearGraphProblems.run()
         for (name, problem) in problems {
-            try settings.setDefinitionProblem.bind(1, name)
-            try settings.setDefinitionProblem.bind(2, problem)
-            try settings.setDefinitionProblem.run()
-            try settings.setGraphProblem.bind(1, name)
-            try settings.setGraphProblem.bind(2, problem)
-            try settings.setGraphProblem.run()
+            try settings.setDefinitionProblem.run([.name <- name, .problem <- problem])
+            try settings.setGraphProblem.run([.name <- name, .problem <- problem])
         }
         // Observers are not notified. They record problems whenever definitions change, so a notification would make
         // them record the problems again, without end.
@@ -66,52 +57,33 @@ extension Writer {
     // MARK: Revisions
 
     private func write(_ definition: Definition, now: Timestamp) throws(SQLiteError) {
-        try settings.currentDefinition.bind(1, definition.name)
-        if try settings.currentDefinition.step() {
-            let current = try settings.currentDefinition.storedDefinition()
-            settings.currentDefinition.reset()
-            if current.definition == definition, current.unreadable == nil { return }
-        }
+        let current = try settings.currentDefinition.first([.name <- definition.name]) { $0.storedDefinition() }
+        if let current, current.definition == definition, current.unreadable == nil { return }
         try retire(definition.name, now: now)
-        try settings.insertDefinition.bind(1, definition.name)
-        try settings.insertDefinition.bind(2, definition.kind)
-        try settings.insertDefinition.bind(3, definition.summary)
-        try settings.insertDefinition.bind(4, definition.queue)
-        settings.insertDefinition.bind(5, definition.priority.rawValue)
-        try settings.insertDefinition.bind(6, text: definition.retry.json.bytes)
-        settings.insertDefinition.bind(7, definition.retry.tries)
-        settings.insertDefinition.bind(8, definition.timeout?.milliseconds)
-        try settings.insertDefinition.bind(9, text: definition.input.bytes)
-        settings.insertDefinition.bind(10, now.milliseconds)
-        try settings.insertDefinition.run()
+        try settings.insertDefinition.run([
+            .name <- definition.name, .kind <- definition.kind, .summary <- definition.summary,
+            .queue <- definition.queue, .priority <- definition.priority, .retry <- definition.retry.json,
+            .tries <- definition.retry.tries, .timeout <- definition.timeout?.milliseconds, .input <- definition.input,
+            .now <- now,
+        ])
         memory.definitions.insert(DefinitionID(connection.lastInsertedRow))
         definitionsChanged = true
     }
 
     private func write(_ graph: GraphDefinition, now: Timestamp) throws(SQLiteError) {
-        try settings.currentGraph.bind(1, graph.name)
-        if try settings.currentGraph.step() {
-            let current = try settings.currentGraph.storedGraphDefinition()
-            settings.currentGraph.reset()
-            if current.definition == graph, current.unreadable == nil { return }
-        }
+        let current = try settings.currentGraph.first([.name <- graph.name]) { $0.storedGraphDefinition() }
+        if let current, current.definition == graph, current.unreadable == nil { return }
         try retire(graph.name, now: now)
-        try settings.insertGraph.bind(1, graph.name)
-        try settings.insertGraph.bind(2, text: graph.json.bytes)
-        settings.insertGraph.bind(3, now.milliseconds)
-        try settings.insertGraph.bind(4, graph.summary)
-        try settings.insertGraph.run()
+        try settings.insertGraph.run([
+            .name <- graph.name, .body <- graph.json, .now <- now, .summary <- graph.summary,
+        ])
         definitionsChanged = true
     }
 
     /// Definitions and graph definitions share one namespace, so a new definition of either sort replaces both.
     private func retire(_ name: String, now: Timestamp) throws(SQLiteError) {
-        try settings.retireDefinition.bind(1, name)
-        settings.retireDefinition.bind(2, now.milliseconds)
-        try settings.retireGraph.bind(1, name)
-        settings.retireGraph.bind(2, now.milliseconds)
-        let definitions = try settings.retireDefinition.runCountingChanges()
-        let graphs = try settings.retireGraph.runCountingChanges()
+        let definitions = try settings.retireDefinition.runCountingChanges([.name <- name, .now <- now])
+        let graphs = try settings.retireGraph.runCountingChanges([.name <- name, .now <- now])
         if definitions + graphs > 0 { definitionsChanged = true }
     }
 }
@@ -131,7 +103,7 @@ private func encode(_ fields: [InputField]) throws(SQLiteError) -> [UInt8] {
 
 extension Statement {
     /// Columns: id, name, revision, kind, summary, queue, priority, retry, timeout_ms, input, updated_ms, problem.
-    func storedDefinition() throws(SQLiteError) -> StoredDefinition {
+    func storedDefinition() -> StoredDefinition {
         var retry = RetryPolicy.never
         var unreadable: String?
         do throws(ShapeProblem) {
@@ -145,11 +117,11 @@ extension Statement {
                 name: string(1), kind: string(3), summary: optionalString(4), queue: string(5),
                 priority: Priority(rawValue: Int(integer(6))) ?? .normal,
                 retry: retry, timeout: optionalInteger(8).map { .milliseconds($0) }, input: json(9) ?? .emptyObject),
-            updatedAt: Timestamp(milliseconds: integer(10)), problem: optionalString(11), unreadable: unreadable)
+            updatedAt: timestamp(10), problem: optionalString(11), unreadable: unreadable)
     }
 
     /// Columns: name, revision, body, updated_ms, problem.
-    func storedGraphDefinition() throws(SQLiteError) -> StoredGraphDefinition {
+    func storedGraphDefinition() -> StoredGraphDefinition {
         let definition: GraphDefinition
         var unreadable: String?
         do throws(ShapeProblem) {
@@ -159,7 +131,7 @@ extension Statement {
             unreadable = "\(error)"
         }
         return StoredGraphDefinition(
-            revision: Int(integer(1)), definition: definition, updatedAt: Timestamp(milliseconds: integer(3)),
+            revision: Int(integer(1)), definition: definition, updatedAt: timestamp(3),
             problem: optionalString(4), unreadable: unreadable)
     }
 

@@ -14,11 +14,10 @@ extension Writer {
         }
         let old = memory.queues[index]
         if queue.settings != old.settings || queue.pausedAt != old.pausedAt {
-            settings.updateQueue.bind(1, queue.id)
-            settings.updateQueue.bind(2, queue.settings.limit)
-            settings.updateQueue.bind(3, queue.settings.weight)
-            settings.updateQueue.bind(4, queue.pausedAt?.milliseconds)
-            try settings.updateQueue.run()
+            try settings.updateQueue.run([
+                .queue <- queue.id, .limit <- queue.settings.limit, .weight <- queue.settings.weight,
+                .paused <- queue.pausedAt,
+            ])
             memory.queues[index] = queue
             queuesChanged = true
         }
@@ -46,11 +45,9 @@ extension Writer {
             ?? memory.queues.firstIndex { $0.isRemoved && $0.tally.isZero }
         guard let index = removed else { return try insertQueue(named: name) }
         let new = QueueSettings(name: name)
-        settings.reviveQueue.bind(1, memory.queues[index].id)
-        try settings.reviveQueue.bind(2, name)
-        settings.reviveQueue.bind(3, new.limit)
-        settings.reviveQueue.bind(4, new.weight)
-        try settings.reviveQueue.run()
+        try settings.reviveQueue.run([
+            .queue <- memory.queues[index].id, .name <- name, .limit <- new.limit, .weight <- new.weight,
+        ])
         memory.queues[index].settings = new
         memory.queues[index].pausedAt = nil
         memory.admit(queue: index)
@@ -62,19 +59,15 @@ extension Writer {
     func removeQueue(_ name: String, now: Timestamp) throws(SQLiteError) -> QueueRemoval {
         guard name != QueueSettings.defaultName, let index = memory.queueByName[name] else { return .unknown }
         var users = QueueUsers(openJobs: memory.queues[index].tally.open)
-        try settings.queueUsers.bind(1, name)
-        while try settings.queueUsers.step() {
-            let user = settings.queueUsers.string(1)
-            switch settings.queueUsers.string(0) {
+        for (type, user) in try settings.queueUsers.all([.name <- name], { ($0.string(0), $0.string(1)) }) {
+            switch type {
             case "definition": users.definitions.append(user)
             case "graph": users.graphs.append(user)
             default: users.schedules.append(user)
             }
         }
         guard users.isEmpty else { return .used(users) }
-        settings.removeQueue.bind(1, memory.queues[index].id)
-        settings.removeQueue.bind(2, now.milliseconds)
-        try settings.removeQueue.run()
+        try settings.removeQueue.run([.queue <- memory.queues[index].id, .now <- now])
         memory.dismiss(queue: index)
         queuesChanged = true
         return .removed
@@ -84,13 +77,10 @@ extension Writer {
         let index = memory.queues.count
         let new = QueueSettings(name: name)
         let id = Int64(index + 1)
-        settings.insertQueue.bind(1, id)
-        try settings.insertQueue.bind(2, name)
-        settings.insertQueue.bind(3, new.limit)
-        settings.insertQueue.bind(4, new.weight)
-        try settings.insertQueue.run()
-        settings.insertTally.bind(1, id)
-        try settings.insertTally.run()
+        try settings.insertQueue.run([
+            .queue <- id, .name <- name, .limit <- new.limit, .weight <- new.weight,
+        ])
+        try settings.insertTally.run([.queue <- id])
         memory.queues.append(QueueMemory(id: id, settings: new, pausedAt: nil, tally: Tally()))
         memory.admit(queue: index)
         queuesChanged = true

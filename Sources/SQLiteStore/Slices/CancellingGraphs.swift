@@ -11,10 +11,8 @@ extension Writer {
 
     func beginCancelling(_ graph: GraphID, now: Timestamp) throws(SQLiteError) {
         if memory.cancelling[graph] == nil {
-            cancelling.insert.bind(1, graph.rawValue)
-            cancelling.insert.bind(2, now.milliseconds)
-            try cancelling.insert.run()
-            memory.cancelling[graph] = CancellingGraph(askedAt: now, below: .max)
+            try cancelling.insert.run([.graph <- graph, .now <- now])
+            memory.cancelling[graph] = CancellingGraph(requestedAt: now, below: JobID(.max))
         }
         open(.cancelling(graph))
     }
@@ -23,24 +21,18 @@ extension Writer {
         guard let request = memory.cancelling[graph] else { return false }
         // Waits until the graph is written: a job without a row cannot be cancelled.
         if memory.writing[graph] != nil { return true }
-        var jobs: [JobID] = []
-        cancelling.openBelow.bind(1, graph.rawValue)
-        cancelling.openBelow.bind(2, request.below)
-        cancelling.openBelow.bind(3, Self.rowsPerSlice / 4)
-        while try cancelling.openBelow.step() { jobs.append(JobID(cancelling.openBelow.integer(0))) }
+        let jobs = try cancelling.openBelow.all(
+            [.graph <- graph, .below <- request.below, .limit <- Self.rowsPerSlice / 4]) { $0.job(0) }
         guard let last = jobs.last else {
-            cancelling.forget.bind(1, graph.rawValue)
-            try cancelling.forget.run()
+            try cancelling.forget.run([.graph <- graph])
             memory.cancelling[graph] = nil
             return false
         }
-        try cancelAndSettle(jobs, now: request.askedAt) { job, result in
+        try cancelAndSettle(jobs, now: request.requestedAt) { job, result in
             unstored.reports[.cancelling(graph), default: LongWorkReport()].cancelled[job] = result
         }
-        memory.cancelling[graph]?.below = last.rawValue
-        cancelling.advance.bind(1, graph.rawValue)
-        cancelling.advance.bind(2, last.rawValue)
-        try cancelling.advance.run()
+        memory.cancelling[graph]?.below = last
+        try cancelling.advance.run([.graph <- graph, .below <- last])
         return true
     }
 
@@ -48,10 +40,7 @@ extension Writer {
     ///
     /// - Returns: False if no request covers the job, or if it has already started.
     func cancelIfAsked(_ job: JobID, now: Timestamp) throws(SQLiteError) -> Bool {
-        cancelling.job.bind(1, job.rawValue)
-        guard try cancelling.job.step() else { return false }
-        let graph = cancelling.job.optionalInteger(3).map(GraphID.init(_:))
-        cancelling.job.reset()
+        guard let graph = try cancelling.job.first([.job <- job], { $0.graph(3) }) else { return false }
         let isAsked = graph.map { memory.cancelling[$0] != nil } ?? false
         let joint = unstored.cancelledTogether.indices.filter { unstored.cancelledTogether[$0].jobs.contains(job) }
         guard isAsked || !joint.isEmpty, try cancelAlone(job, now: now) == .cancelled else { return false }
@@ -64,7 +53,7 @@ extension Writer {
 }
 
 struct CancellingGraph {
-    let askedAt: Timestamp
+    let requestedAt: Timestamp
     /// The jobs with this number and higher numbers have been cancelled.
-    var below: Int64
+    var below: JobID
 }

@@ -5,7 +5,7 @@ import SQLite
 /// jobs, and finally the graph itself. From the request on, no new job may depend on one of its jobs.
 enum PruningPhase: Hashable, Sendable {
     /// The jobs after this number are being checked for dependents outside the graph.
-    case checking(after: Int64)
+    case checking(after: JobID)
     case edges
     case jobs
 }
@@ -15,9 +15,8 @@ extension Writer {
         // Another prune has already deleted the graph.
         guard try numbers(of: graph) != nil else { return nil }
         if memory.pruning[graph] == nil {
-            pruning.insert.bind(1, graph.rawValue)
-            try pruning.insert.run()
-            memory.pruning[graph] = .checking(after: 0)
+            try pruning.insert.run([.graph <- graph])
+            memory.pruning[graph] = .checking(after: JobID(0))
             try keepNumbers()
         }
         open(.pruning(graph))
@@ -28,8 +27,7 @@ extension Writer {
         guard let phase = memory.pruning[graph] else { return false }
         guard let numbers = try numbers(of: graph) else {
             try endPruning(graph)
-            pruning.deleteGraph.bind(1, graph.rawValue)
-            try pruning.deleteGraph.run()
+            try pruning.deleteGraph.run([.graph <- graph])
             return false
         }
         switch phase {
@@ -43,11 +41,8 @@ extension Writer {
         case .edges:
             if try deleteEdges(of: numbers) == 0 { memory.pruning[graph] = .jobs }
         case .jobs:
-            let gone = try jobs(of: graph, after: 0)
-            for job in gone {
-                pruning.delete.bind(1, job.job)
-                try pruning.delete.run()
-            }
+            let gone = try jobs(of: graph, after: JobID(0))
+            for job in gone { try pruning.delete.run([.job <- job.job]) }
             unstored.reports[.pruning(graph), default: LongWorkReport()].deleted += gone.count
             try forget(gone)
         }
@@ -59,19 +54,17 @@ extension Writer {
     ///
     /// - Returns: The last job that was checked; nil if a job outside the graph depends on one of them.
     private func lastWithoutOutsideDependents(
-        _ graph: GraphID, after: Int64, in numbers: ClosedRange<Int64>
-    ) throws(SQLiteError) -> Int64? {
+        _ graph: GraphID, after: JobID, in numbers: ClosedRange<JobID>
+    ) throws(SQLiteError) -> JobID? {
         let jobs = try jobs(of: graph, after: after)
         guard let last = jobs.last?.job else { return numbers.upperBound }
         for job in jobs {
-            if isNeeded(JobID(job.job)) { return nil }
-            for condition in [DependencyCondition.succeeded, .finished] {
-                pruning.hasLaterDependents.bind(1, job.job)
-                pruning.hasLaterDependents.bind(2, condition.rawValue)
-                pruning.hasLaterDependents.bind(3, numbers.upperBound)
-                let hasDependents = try pruning.hasLaterDependents.step()
-                pruning.hasLaterDependents.reset()
-                if hasDependents { return nil }
+            if isNeeded(job.job) { return nil }
+            for condition in DependencyCondition.allCases
+            where try pruning.hasLaterDependents.exists(
+                [.job <- job.job, .condition <- condition, .last <- numbers.upperBound])
+            {
+                return nil
             }
         }
         return last
@@ -80,50 +73,29 @@ extension Writer {
     /// Deletes the edges of some of these jobs.
     ///
     /// - Returns: How many edges were deleted; 0 if none are left.
-    private func deleteEdges(of jobs: ClosedRange<Int64>) throws(SQLiteError) -> Int {
-        var edges: [(job: Int64, position: Int64)] = []
-        pruning.someEdges.bind(1, jobs.lowerBound)
-        pruning.someEdges.bind(2, jobs.upperBound)
-        pruning.someEdges.bind(3, Self.rowsPerSlice)
-        while try pruning.someEdges.step() {
-            edges.append((pruning.someEdges.integer(0), pruning.someEdges.integer(1)))
-        }
-        for edge in edges {
-            pruning.deleteEdge.bind(1, edge.job)
-            pruning.deleteEdge.bind(2, edge.position)
-            try pruning.deleteEdge.run()
-        }
+    private func deleteEdges(of jobs: ClosedRange<JobID>) throws(SQLiteError) -> Int {
+        let edges = try pruning.someEdges.all([
+            .first <- jobs.lowerBound, .last <- jobs.upperBound, .limit <- Self.rowsPerSlice,
+        ]) { (dependent: $0.job(0), position: $0.integer(1)) }
+        for edge in edges { try pruning.deleteEdge.run([.dependent <- edge.dependent, .position <- edge.position]) }
         return edges.count
     }
 
-    private func jobs(of graph: GraphID, after: Int64) throws(SQLiteError) -> [Gone] {
-        var jobs: [Gone] = []
-        pruning.someJobs.bind(1, graph.rawValue)
-        pruning.someJobs.bind(2, after)
-        pruning.someJobs.bind(3, Self.rowsPerSlice / 4)
-        while try pruning.someJobs.step() {
-            jobs.append(
-                Gone(
-                    job: pruning.someJobs.integer(0), state: Int(pruning.someJobs.integer(1)),
-                    queue: pruning.someJobs.integer(2)))
-        }
-        return jobs
+    /// - Parameter limit: The maximum number of jobs; none if it is negative.
+    func jobs(
+        of graph: GraphID, after: JobID, limit: Int = Writer.rowsPerSlice / 4
+    ) throws(SQLiteError) -> [Gone] {
+        try pruning.jobs.all([.graph <- graph, .after <- after, .limit <- limit], Gone.init(_:))
     }
 
     /// The range of the numbers of a graph's jobs, which are consecutive. Nil if the graph has no jobs.
-    private func numbers(of graph: GraphID) throws(SQLiteError) -> ClosedRange<Int64>? {
-        pruning.numbers.bind(1, graph.rawValue)
-        defer { pruning.numbers.reset() }
-        guard try pruning.numbers.step(), let first = pruning.numbers.optionalInteger(0),
-            let last = pruning.numbers.optionalInteger(1)
-        else { return nil }
-        return first...last
+    private func numbers(of graph: GraphID) throws(SQLiteError) -> ClosedRange<JobID>? {
+        try pruning.numbers.first([.graph <- graph]) { $0.isNull(0) ? nil : $0.job(0)...$0.job(1) } ?? nil
     }
 
     private func endPruning(_ graph: GraphID) throws(SQLiteError) {
         memory.pruning[graph] = nil
-        pruning.forget.bind(1, graph.rawValue)
-        try pruning.forget.run()
+        try pruning.forget.run([.graph <- graph])
     }
 
     /// Whether a graph that is still being accepted or written depends on the job.

@@ -22,23 +22,21 @@ struct SettlingJob {
 /// The position of an edge among the edges to one dependency, in the order of `dependency_dependents`.
 struct EdgeKey: Comparable {
     let condition: Int
-    let job: Int64
+    let dependent: JobID
     let position: Int
 
-    init(condition: DependencyCondition, job: JobID, position: Int) {
-        self.init(condition: condition.rawValue, job: job.rawValue, position: position)
-    }
-
-    init(condition: Int, job: Int64, position: Int) {
-        self.condition = condition
-        self.job = job
-        self.position = position
-    }
-
-    static let beforeAll = EdgeKey(condition: -1, job: 0, position: 0)
+    static let beforeAll = EdgeKey(condition: -1, dependent: JobID(0), position: 0)
 
     static func < (a: EdgeKey, b: EdgeKey) -> Bool {
-        (a.condition, a.job, a.position) < (b.condition, b.job, b.position)
+        (a.condition, a.dependent, a.position) < (b.condition, b.dependent, b.position)
+    }
+}
+
+extension EdgeKey {
+    /// Reads a key from three columns.
+    init(_ row: Statement, from first: Int32) {
+        self.init(
+            condition: Int(row.integer(first)), dependent: row.job(first + 1), position: Int(row.integer(first + 2)))
     }
 }
 
@@ -51,25 +49,22 @@ extension Writer {
 
     /// The state of a job that is to become a dependency. Nil if there is no such job, or if it is about to be deleted.
     func dependencyState(of job: JobID) throws(SQLiteError) -> JobState?? {
-        enqueueing.stateOf.bind(1, job.rawValue)
-        guard try enqueueing.stateOf.step() else { return JobState??.none }
-        let state = JobState(rawValue: Int(enqueueing.stateOf.integer(0)))
-        let graph = enqueueing.stateOf.optionalInteger(1).map(GraphID.init(_:))
-        enqueueing.stateOf.reset()
-        if let graph, memory.pruning[graph] != nil { return JobState??.none }
-        return .some(state)
+        let found = try enqueueing.stateOf.first([.job <- job]) {
+            (state: JobState(rawValue: Int($0.integer(0))), graph: $0.graph(1))
+        }
+        guard let found else { return JobState??.none }
+        if let graph = found.graph, memory.pruning[graph] != nil { return JobState??.none }
+        return .some(found.state)
     }
 
     /// Leaves the edges that did not fit into this transaction to later slices.
     func postpone(_ jobs: [SettlingJob]) throws(SQLiteError) {
         for dependency in jobs {
-            settling.keep.bind(1, dependency.job.rawValue)
-            settling.keep.bind(2, dependency.outcome.rawValue)
-            settling.keep.bind(3, dependency.at.milliseconds)
-            settling.keep.bind(4, dependency.last.condition)
-            settling.keep.bind(5, dependency.last.job)
-            settling.keep.bind(6, dependency.last.position)
-            try settling.keep.run()
+            try settling.keep.run([
+                .job <- dependency.job, .outcome <- dependency.outcome, .now <- dependency.at,
+                .condition <- dependency.last.condition, .dependent <- dependency.last.dependent,
+                .position <- dependency.last.position,
+            ])
             memory.settling[dependency.job] = dependency
             open(.settling(dependency.job))
         }
@@ -82,8 +77,7 @@ extension Writer {
         try settle([dependency])
         // `settle` postponed the job again, at a later edge, if the slice was full.
         if memory.settling[job] != nil { return true }
-        settling.forget.bind(1, job.rawValue)
-        try settling.forget.run()
+        try settling.forget.run([.job <- job])
         return false
     }
 }

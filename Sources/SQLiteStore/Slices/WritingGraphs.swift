@@ -75,11 +75,10 @@ extension Writer {
     }
 
     func store(part bytes: [UInt8], number: Int, of staging: Staging) throws(SQLiteError) {
-        writing.insertPart.bind(1, staging.graph.rawValue)
-        writing.insertPart.bind(2, number)
-        writing.insertPart.bind(3, staging.firstJob)
-        try writing.insertPart.bind(4, blob: bytes)
-        try writing.insertPart.run()
+        try writing.insertPart.run([
+            .request <- staging.graph.rawValue, .number <- number, .first <- staging.firstJob,
+            .body <- BoundValue.blob(bytes),
+        ])
     }
 
     /// The outcome if the graph can no longer be accepted, for example because its key was used in the meantime. Nil if
@@ -104,11 +103,10 @@ extension Writer {
         if summary.isGraph {
             try insertGraph(staging.graph, name: summary.name, jobs: summary.jobs, now: now)
         } else {
-            writing.insertPart.bind(1, -staging.graph.rawValue)
-            writing.insertPart.bind(2, Int(now.milliseconds))
-            writing.insertPart.bind(3, staging.firstJob)
-            try writing.insertPart.bind(4, blob: [0])
-            try writing.insertPart.run()
+            try writing.insertPart.run([
+                .request <- -staging.graph.rawValue, .number <- now, .first <- staging.firstJob,
+                .body <- BoundValue.blob([0]),
+            ])
         }
         for (name, jobs) in summary.queues {
             guard let index = memory.queueByName[name] else { continue }
@@ -133,12 +131,7 @@ extension Writer {
     private func insertGraph(_ graph: GraphID, name: String?, jobs: Int, now: Timestamp) throws(SQLiteError) {
         var tally = Tally()
         tally[.blocked] = Int64(jobs)
-        enqueueing.insertGraph.bind(1, graph.rawValue)
-        try enqueueing.insertGraph.bind(2, name)
-        enqueueing.insertGraph.bind(3, now.milliseconds)
-        enqueueing.insertGraph.bindNull(4)
-        enqueueing.insertGraph.bind(counts: tally, from: 5)
-        try enqueueing.insertGraph.run()
+        try insertGraph(graph, name: name, tally, now: now)
     }
 
     func discard(_ staging: Staging) {
@@ -158,28 +151,21 @@ extension Writer {
     /// - Returns: Whether there is more to write.
     func writePart(of graph: GraphID) throws(SQLiteError) -> Bool {
         guard let accepted = memory.writing[graph] else { return false }
-        writing.firstPart.bind(1, graph.rawValue)
-        guard try writing.firstPart.step() else {
+        let found = try writing.firstPart.first([.graph <- graph]) {
+            (number: $0.integer(0), first: $0.integer(1), bytes: $0.bytes(2) ?? [], acceptedAt: $0.timestamp(3))
+        }
+        guard let found else {
             try endWriting(graph, accepted)
             return false
         }
-        let number = writing.firstPart.integer(0)
-        let first = writing.firstPart.integer(1)
-        let bytes = writing.firstPart.bytes(2) ?? []
-        let now = Timestamp(milliseconds: writing.firstPart.integer(3))
-        writing.firstPart.reset()
-        guard let part = StagedPart(bytes), (1...Memory.maxNumber).contains(first) else {
-            throw .damaged("part \(number) of graph \(graph) differs from what was written")
+        guard let part = StagedPart(found.bytes), (1...Memory.maxNumber).contains(found.first) else {
+            throw .damaged("part \(found.number) of graph \(graph) differs from what was written")
         }
-        for entry in part.entries { try write(entry, first: first, graph, accepted, now: now) }
-        writing.deletePart.bind(1, graph.rawValue)
-        writing.deletePart.bind(2, number)
-        try writing.deletePart.run()
+        for entry in part.entries { try write(entry, first: found.first, graph, accepted, now: found.acceptedAt) }
+        try writing.deletePart.run([.graph <- graph, .number <- found.number])
         // The work ends in the transaction of its last part. In a separate transaction, a rollback would find no part
         // left, and the caller would wait forever.
-        writing.hasPart.bind(1, graph.rawValue)
-        let hasMore = try writing.hasPart.step()
-        writing.hasPart.reset()
+        let hasMore = try writing.firstPart.exists([.graph <- graph])
         if !hasMore { try endWriting(graph, accepted) }
         return hasMore
     }
@@ -188,8 +174,7 @@ extension Writer {
         memory.writing[graph] = nil
         unstored.needed[accepted.needs] = nil
         if accepted.isGraph { return }
-        writing.deleteAcceptance.bind(1, -graph.rawValue)
-        try writing.deleteAcceptance.run()
+        try writing.deleteAcceptance.run([.request <- -graph.rawValue])
     }
 
     private func write(
@@ -213,7 +198,7 @@ extension Writer {
             // I2: the edge has counted as pending until here.
             guard
                 let outcome = try settledOutcome(
-                    of: job, for: EdgeKey(condition: dependency.condition, job: id, position: position))
+                    of: job, for: EdgeKey(condition: dependency.condition.rawValue, dependent: id, position: position))
             else { continue }
             if dependency.condition.isMet(by: outcome) {
                 try unblock(id, now: now)
@@ -242,7 +227,7 @@ extension Writer {
             start: job.start, repeats: job.repeats)
         new.queue = memory.queues[job.queue].settings.name
         try insertJob(
-            new, id: id.rawValue, graph: graph, start, dependencies: job.dependencyCount, queue: job.queue, now: now)
+            new, id: id, graph: graph, start, dependencies: job.dependencyCount, queue: job.queue, now: now)
         // The acceptance has already counted the job, as blocked.
         count(queue: job.queue, graph: graph, from: .blocked, to: start.state, now: now)
         memory.count(queue: job.queue) { $0[start.state] -= 1 }
@@ -250,13 +235,8 @@ extension Writer {
     }
 
     func discardPart(of graph: GraphID) throws(SQLiteError) -> Bool {
-        writing.firstPart.bind(1, graph.rawValue)
-        guard try writing.firstPart.step() else { return false }
-        let number = writing.firstPart.integer(0)
-        writing.firstPart.reset()
-        writing.deletePart.bind(1, graph.rawValue)
-        writing.deletePart.bind(2, number)
-        try writing.deletePart.run()
+        guard let number = try writing.firstPart.first([.graph <- graph], { $0.integer(0) }) else { return false }
+        try writing.deletePart.run([.graph <- graph, .number <- number])
         return true
     }
 }
@@ -314,36 +294,22 @@ extension NewGraph {
     var isLarge: Bool { weight > Writer.manyRows }
 }
 
-struct WritingStatements: ~Copyable {
-    static let insertPartSQL: SQL = """
-        INSERT INTO staged_part (graph_id, number, first_job_id, body)
-        VALUES (:graph, :number, :first, :body)
+struct WritingStatements: StatementGroup {
+    let insertPart = Statement(
         """
-    static let firstPartSQL: SQL = """
+        INSERT INTO staged_part (graph_id, number, first_job_id, body)
+        VALUES (:request, :number, :first, :body)
+        """)
+    let firstPart = Statement(
+        """
         SELECT    number, first_job_id, body,
-                  coalesce((SELECT enqueued_ms FROM graph WHERE id = ?1),
-                           (SELECT number FROM staged_part WHERE graph_id = -?1))
+                  coalesce((SELECT enqueued_ms FROM graph WHERE id = :graph),
+                           (SELECT number FROM staged_part WHERE graph_id = -:graph))
         FROM      staged_part
-        WHERE     graph_id = ?1
+        WHERE     graph_id = :graph
         ORDER BY  number
         LIMIT     1
-        """
-    static let hasPartSQL: SQL = "SELECT 1 FROM staged_part WHERE graph_id = :graph LIMIT 1"
-    static let deletePartSQL: SQL = "DELETE FROM staged_part WHERE graph_id = :graph AND number = :number"
-
-    static let deleteAcceptanceSQL: SQL = "DELETE FROM staged_part WHERE graph_id = :graph"
-
-    let insertPart: Statement
-    let firstPart: Statement
-    let hasPart: Statement
-    let deletePart: Statement
-    let deleteAcceptance: Statement
-
-    init(_ connection: Connection) {
-        insertPart = connection.prepare(Self.insertPartSQL)
-        firstPart = connection.prepare(Self.firstPartSQL)
-        hasPart = connection.prepare(Self.hasPartSQL)
-        deletePart = connection.prepare(Self.deletePartSQL)
-        deleteAcceptance = connection.prepare(Self.deleteAcceptanceSQL)
-    }
+        """)
+    let deletePart = Statement("DELETE FROM staged_part WHERE graph_id = :graph AND number = :number")
+    let deleteAcceptance = Statement("DELETE FROM staged_part WHERE graph_id = :request")
 }

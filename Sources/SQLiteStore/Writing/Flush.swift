@@ -7,28 +7,29 @@ extension Writer {
     func flush() throws(SQLiteError) {
         for index in memory.changedTallies {
             let queue = memory.queues[index]
-            flushing.setTally.bind(1, queue.id)
-            flushing.setTally.bind(counts: queue.tally, from: 2)
-            flushing.setTally.bind(10, steady.now)
-            try flushing.setTally.run()
+            let tally = queue.tally
+            try flushing.setTally.run([
+                .queue <- queue.id, .steady <- steady.now, .blocked <- tally[.blocked],
+                .scheduled <- tally[.scheduled], .ready <- tally[.ready], .running <- tally[.running],
+                .succeeded <- tally[.succeeded], .failed <- tally[.failed], .cancelled <- tally[.cancelled],
+                .skipped <- tally[.skipped],
+            ])
         }
         memory.talliesAreWritten()
         if let change = steady.takeChange() { try clock.write(change) }
         for (graph, change) in graphChanges where !change.tally.isZero {
-            flushing.addToGraph.bind(1, graph.rawValue)
-            flushing.addToGraph.bind(2, change.at.milliseconds)
-            flushing.addToGraph.bind(counts: change.tally, from: 3)
-            try flushing.addToGraph.run()
+            let tally = change.tally
+            try flushing.addToGraph.run([
+                .graph <- graph, .now <- change.at, .blocked <- tally[.blocked], .scheduled <- tally[.scheduled],
+                .ready <- tally[.ready], .running <- tally[.running], .succeeded <- tally[.succeeded],
+                .failed <- tally[.failed], .cancelled <- tally[.cancelled], .skipped <- tally[.skipped],
+            ])
         }
         graphChanges.removeAll(keepingCapacity: true)
     }
 }
 
 extension Statement {
-    func bind(counts: Tally, from first: Int32) {
-        for state in JobState.allCases { bind(first + Int32(state.rawValue), counts[state]) }
-    }
-
     func tally(from first: Int32) -> Tally {
         var tally = Tally()
         for state in JobState.allCases { tally[state] = integer(first + Int32(state.rawValue)) }
@@ -36,28 +37,25 @@ extension Statement {
     }
 }
 
-struct FlushStatements: ~Copyable {
-    static let setTallySQL: SQL = """
+struct FlushStatements: StatementGroup {
+    let setTally = Statement(
+        """
         UPDATE tally
-        SET    blocked = ?2, scheduled = ?3, ready = ?4, running = ?5,
-               succeeded = ?6, failed = ?7, cancelled = ?8, skipped = ?9, steady_ms = ?10
-        WHERE  queue_id = ?1
+        SET    blocked = :blocked, scheduled = :scheduled, ready = :ready, running = :running,
+               succeeded = :succeeded, failed = :failed, cancelled = :cancelled, skipped = :skipped,
+               steady_ms = :steady
+        WHERE  queue_id = :queue
+        """)
+    let addToGraph = Statement(
         """
-    static let addToGraphSQL: SQL = """
         UPDATE graph
-        SET    blocked = blocked + ?3, scheduled = scheduled + ?4, ready = ready + ?5, running = running + ?6,
-               succeeded = succeeded + ?7, failed = failed + ?8, cancelled = cancelled + ?9, skipped = skipped + ?10,
+        SET    blocked = blocked + :blocked, scheduled = scheduled + :scheduled, ready = ready + :ready,
+               running = running + :running, succeeded = succeeded + :succeeded, failed = failed + :failed,
+               cancelled = cancelled + :cancelled, skipped = skipped + :skipped,
                finished_ms = CASE
-                   WHEN blocked + ?3 + scheduled + ?4 + ready + ?5 + running + ?6 = 0 THEN coalesce(finished_ms, ?2)
+                   WHEN blocked + :blocked + scheduled + :scheduled + ready + :ready + running + :running = 0
+                   THEN coalesce(finished_ms, :now)
                END
-        WHERE  id = ?1
-        """
-
-    let setTally: Statement
-    let addToGraph: Statement
-
-    init(_ connection: Connection) {
-        setTally = connection.prepare(Self.setTallySQL)
-        addToGraph = connection.prepare(Self.addToGraphSQL)
-    }
+        WHERE  id = :graph
+        """)
 }

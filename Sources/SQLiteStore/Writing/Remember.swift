@@ -5,24 +5,21 @@ extension Writer {
     /// Reads ``memory`` from the database: at the start and after a rollback.
     func remember() throws(SQLiteError) {
         var memory = Memory()
-        while try remembering.queues.step() {
-            memory.queues.append(remembering.queues.queue())
+        for queue in try remembering.queues.all(QueueMemory.init(_:)) {
+            memory.queues.append(queue)
             let index = memory.queues.count - 1
-            if !memory.queues[index].isRemoved { memory.admit(queue: index) }
+            if !queue.isRemoved { memory.admit(queue: index) }
+            if queue.id != Int64(index) + 1 { throw .damaged("the queue numbers have a gap at \(queue.id)") }
         }
-        for (index, queue) in memory.queues.enumerated() where queue.id != Int64(index) + 1 {
-            throw .damaged("the queue numbers have a gap at \(queue.id)")
-        }
-        while try remembering.definitions.step() {
-            memory.definitions.insert(DefinitionID(remembering.definitions.integer(0)))
-        }
+        memory.definitions = Set(try remembering.definitions.all { DefinitionID($0.integer(0)) })
         while try remembering.running.step() {
-            let row = try remembering.running.runningJob(memory)
-            memory.running[row.0] = row.1
+            let row = remembering.running
+            memory.running[row.job(0)] = RunningJob(
+                attempt: Int(row.integer(1)), queue: try memory.queueIndex(id: row.integer(2)), graph: row.graph(3),
+                startedAt: row.timestamp(4), isCancelRequested: !row.isNull(5))
         }
-        while try remembering.nextNumbers.step() {
-            memory.nextJob = remembering.nextNumbers.integer(0)
-            memory.nextGraph = remembering.nextNumbers.integer(1)
+        if let next = try remembering.nextNumbers.first({ ($0.integer(0), $0.integer(1)) }) {
+            (memory.nextJob, memory.nextGraph) = next
         }
         for next in [memory.nextJob, memory.nextGraph] where !(1...Memory.maxNumber).contains(next) {
             throw .damaged("the next number of a job or graph is invalid: \(next)")
@@ -33,50 +30,45 @@ extension Writer {
     }
 
     private func rememberLongWork(in memory: inout Memory) throws(SQLiteError) {
-        while try remembering.staged.step() {
-            let graph = GraphID(remembering.staged.integer(0))
-            let isGraph = remembering.staged.integer(1) != 0
-            if isGraph || remembering.staged.integer(2) != 0 {
+        for row in try remembering.staged.all({
+            (graph: GraphID($0.integer(0)), isGraph: $0.integer(1) != 0, isAccepted: $0.integer(2) != 0)
+        }) {
+            if row.isGraph || row.isAccepted {
                 // When the store opens, the graph has no key in ``Unstored/needed`` yet.
-                let needs = self.memory.writing[graph]?.needs ?? makeNeeds()
-                memory.writing[graph] = AcceptedGraph(needs: needs, isGraph: isGraph)
-                memory.work.append(.writing(graph))
-            } else if !unstored.unaccepted.contains(graph) {
-                memory.work.append(.discarding(graph))
+                let needs = self.memory.writing[row.graph]?.needs ?? makeNeeds()
+                memory.writing[row.graph] = AcceptedGraph(needs: needs, isGraph: row.isGraph)
+                memory.work.append(.writing(row.graph))
+            } else if !unstored.unaccepted.contains(row.graph) {
+                memory.work.append(.discarding(row.graph))
             }
         }
         for (graph, accepted) in memory.writing where unstored.needed[accepted.needs] == nil {
             unstored.needed[accepted.needs] = try neededJobs(of: graph)
         }
         while try remembering.settling.step() {
-            let job = JobID(remembering.settling.integer(0))
-            guard let outcome = Outcome(rawValue: Int(remembering.settling.integer(1))) else { continue }
-            memory.settling[job] = SettlingJob(
-                job: job, outcome: outcome, at: Timestamp(milliseconds: remembering.settling.integer(2)),
-                last: EdgeKey(
-                    condition: Int(remembering.settling.integer(3)), job: remembering.settling.integer(4),
-                    position: Int(remembering.settling.integer(5))))
-            memory.work.append(.settling(job))
+            let row = remembering.settling
+            guard let outcome = Outcome(rawValue: Int(row.integer(1))) else { continue }
+            memory.settling[row.job(0)] = SettlingJob(
+                job: row.job(0), outcome: outcome, at: row.timestamp(2), last: EdgeKey(row, from: 3))
+            memory.work.append(.settling(row.job(0)))
         }
         while try remembering.cancelling.step() {
-            let graph = GraphID(remembering.cancelling.integer(0))
-            memory.cancelling[graph] = CancellingGraph(
-                askedAt: Timestamp(milliseconds: remembering.cancelling.integer(1)),
-                below: remembering.cancelling.integer(2))
+            let row = remembering.cancelling
+            let graph = GraphID(row.integer(0))
+            memory.cancelling[graph] = CancellingGraph(requestedAt: row.timestamp(1), below: row.job(2))
             memory.work.append(.cancelling(graph))
         }
         while try remembering.pruning.step() {
             let graph = GraphID(remembering.pruning.integer(0))
-            memory.pruning[graph] = .checking(after: 0)
+            memory.pruning[graph] = .checking(after: JobID(0))
             memory.work.append(.pruning(graph))
         }
     }
 
     private func neededJobs(of graph: GraphID) throws(SQLiteError) -> Set<JobID> {
         var jobs: Set<JobID> = []
-        remembering.parts.bind(1, graph.rawValue)
-        while try remembering.parts.step() {
-            for entry in StagedPart(remembering.parts.bytes(0) ?? [])?.entries ?? [] {
+        for part in try remembering.parts.all([.graph <- graph], { StagedPart($0.bytes(0) ?? []) }) {
+            for entry in part?.entries ?? [] {
                 for case .existing(let job) in entry.dependencies.map(\.job) { jobs.insert(job) }
             }
         }
@@ -84,84 +76,57 @@ extension Writer {
     }
 }
 
-extension Statement {
-    fileprivate func queue() -> QueueMemory {
-        QueueMemory(
-            id: integer(0), settings: QueueSettings(name: string(1), limit: Int(integer(2)), weight: Int(integer(3))),
-            pausedAt: timestamp(4), isRemoved: !isNull(5), tally: tally(from: 6))
-    }
-
-    fileprivate func runningJob(_ memory: Memory) throws(SQLiteError) -> (JobID, RunningJob) {
-        (
-            JobID(integer(0)),
-            RunningJob(
-                attempt: Int(integer(1)), queue: try memory.queueIndex(id: integer(2)),
-                graph: optionalInteger(3).map(GraphID.init(_:)), startedAt: Timestamp(milliseconds: integer(4)),
-                isCancelRequested: !isNull(5))
-        )
+extension QueueMemory {
+    fileprivate init(_ row: Statement) {
+        self.init(
+            id: row.integer(0),
+            settings: QueueSettings(name: row.string(1), limit: Int(row.integer(2)), weight: Int(row.integer(3))),
+            pausedAt: row.optionalTimestamp(4), isRemoved: !row.isNull(5), tally: row.tally(from: 6))
     }
 }
 
-struct RememberStatements: ~Copyable {
-    static let queuesSQL: SQL = """
+struct RememberStatements: StatementGroup {
+    let queues = Statement(
+        """
         SELECT   queue.id, name, "limit", weight, paused_ms, removed_ms,
                  blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped
         FROM     queue
         JOIN     tally ON tally.queue_id = queue.id
         ORDER BY queue.id
+        """)
+    let definitions = Statement("SELECT id FROM definition")
+    let running = Statement(
         """
-    static let definitionsSQL: SQL = "SELECT id FROM definition"
-    static let runningSQL: SQL = """
         SELECT   id, attempt, queue_id, graph_id, started_ms, cancel_ms
         FROM     job INDEXED BY job_open
-        WHERE  state < 4
-        AND    state = 3
-        """
+        WHERE    state < \(JobState.firstFinal)
+        AND      state = \(JobState.running)
+        """)
     /// A prune or a staged graph stores the next numbers in `meta`, since the rows with the highest numbers may be
     /// missing. Otherwise the next numbers follow from the rows.
-    static let nextNumbersSQL: SQL = """
+    let nextNumbers = Statement(
+        """
         SELECT max(next_job_id, coalesce((SELECT max(id) FROM job), 0) + 1),
                max(next_graph_id, coalesce((SELECT max(id) FROM graph), 0) + 1)
         FROM   meta
-        """
-
+        """)
     /// The graphs with stored parts, and whether each was accepted.
-    static let stagedSQL: SQL = """
+    let staged = Statement(
+        """
         SELECT   graph_id, EXISTS (SELECT 1 FROM graph WHERE id = part.graph_id),
                  EXISTS (SELECT 1 FROM staged_part AS acceptance WHERE acceptance.graph_id = -part.graph_id)
         FROM     staged_part AS part
         WHERE    graph_id > 0
         GROUP BY graph_id
         ORDER BY graph_id
+        """)
+    let parts = Statement("SELECT body FROM staged_part WHERE graph_id = :graph")
+    let settling = Statement(
         """
-    static let partsSQL: SQL = "SELECT body FROM staged_part WHERE graph_id = :graph"
-    static let settlingSQL: SQL = """
         SELECT   job_id, outcome, at_ms, last_condition, last_job_id, last_position
         FROM     settling
         ORDER BY job_id
-        """
-    static let cancellingSQL: SQL = "SELECT graph_id, requested_ms, below_id FROM cancelling ORDER BY graph_id"
-    static let pruningSQL: SQL = "SELECT graph_id FROM pruning ORDER BY graph_id"
-
-    let queues: Statement
-    let definitions: Statement
-    let running: Statement
-    let nextNumbers: Statement
-    let staged: Statement
-    let parts: Statement
-    let settling: Statement
-    let cancelling: Statement
-    let pruning: Statement
-
-    init(_ connection: Connection) {
-        queues = connection.prepare(Self.queuesSQL)
-        definitions = connection.prepare(Self.definitionsSQL)
-        running = connection.prepare(Self.runningSQL)
-        nextNumbers = connection.prepare(Self.nextNumbersSQL)
-        staged = connection.prepare(Self.stagedSQL)
-        parts = connection.prepare(Self.partsSQL)
-        settling = connection.prepare(Self.settlingSQL)
-        cancelling = connection.prepare(Self.cancellingSQL)
-        pruning = connection.prepare(Self.pruningSQL)
-    }
+        """)
+    let cancelling = Statement("SELECT graph_id, requested_ms, below_id FROM cancelling ORDER BY graph_id")
+    let pruning = Statement("SELECT graph_id FROM pruning ORDER BY graph_id")
 }

@@ -22,19 +22,24 @@ final class Writer {
     }
     var steady: SteadyClock
 
-    private let transactions: TransactionStatements
-    let remembering: RememberStatements
-    let flushing: FlushStatements
-    let enqueueing: EnqueueStatements
-    let claiming: ClaimStatements
-    let finishing: FinishStatements
-    let settling: SettleStatements
-    let cancelling: CancelStatements
-    let rescuing: RescueStatements
-    let pruning: PruneStatements
-    let settings: SettingsStatements
-    let scheduling: ScheduleStatements
-    let writing: WritingStatements
+    // IMMEDIATE takes the write lock at once: a transaction that begins as a reader cannot wait for another writer when
+    // it writes.
+    private let begin = Statement("BEGIN IMMEDIATE")
+    private let end = Statement("COMMIT")
+    private let undo = Statement("ROLLBACK")
+    let remembering = RememberStatements()
+    let flushing = FlushStatements()
+    let enqueueing = EnqueueStatements()
+    let claiming = ClaimStatements()
+    let finishing = FinishStatements()
+    let settling = SettleStatements()
+    let cancelling = CancelStatements()
+    let rescuing = RescueStatements()
+    let pruning = PruneStatements()
+    let settings = SettingsStatements()
+    let scheduling = ScheduleStatements()
+    let writing = WritingStatements()
+    let clock = ClockStatements()
 
     // MARK: Long work
 
@@ -52,7 +57,6 @@ final class Writer {
         lastNeeds += 1
         return lastNeeds
     }
-    let clock: ClockStatements
 
     // MARK: The running transaction
 
@@ -76,21 +80,7 @@ final class Writer {
         self.connection = connection
         self.lock = lock
         steady = SteadyClock(storeClock)
-        transactions = TransactionStatements(connection)
-        remembering = RememberStatements(connection)
-        flushing = FlushStatements(connection)
-        enqueueing = EnqueueStatements(connection)
-        claiming = ClaimStatements(connection)
-        finishing = FinishStatements(connection)
-        settling = SettleStatements(connection)
-        cancelling = CancelStatements(connection)
-        rescuing = RescueStatements(connection)
-        pruning = PruneStatements(connection)
-        settings = SettingsStatements(connection)
-        scheduling = ScheduleStatements(connection)
-        writing = WritingStatements(connection)
-        clock = ClockStatements(connection)
-        try connection.checkPreparations()
+        try connection.prepare(statementsOf: self)
         try remember()
     }
 
@@ -103,15 +93,13 @@ final class Writer {
         unstoredAtBegin = unstored
         settlingRows = Self.rowsPerSlice
         claimsAgain = false
-        // IMMEDIATE takes the write lock at once: a transaction that begins as a reader cannot wait for another writer
-        // when it writes.
-        try transactions.begin.run()
+        try begin.run()
         steady.read()
     }
 
     /// Commits the transaction. If this throws, it is unknown whether the transaction is stored.
     func commit() throws(SQLiteError) {
-        try transactions.commit.run()
+        try end.run()
         // With a second reference, each change of `unstored` would copy all of it.
         unstoredAtBegin = Unstored()
     }
@@ -123,7 +111,7 @@ final class Writer {
         endedWork = []
         // After some errors SQLite has already rolled back.
         connection.resetStatements()
-        if !connection.isAutocommit { try transactions.rollBack.run() }
+        if !connection.isAutocommit { try undo.run() }
         try remember()
     }
 
@@ -182,17 +170,5 @@ struct GraphChange {
     mutating func move(from old: JobState, to new: JobState, now: Timestamp) {
         tally.move(from: old, to: new)
         at = max(at, now)
-    }
-}
-
-struct TransactionStatements: ~Copyable {
-    let begin: Statement
-    let commit: Statement
-    let rollBack: Statement
-
-    init(_ connection: Connection) {
-        begin = connection.prepare("BEGIN IMMEDIATE")
-        commit = connection.prepare("COMMIT")
-        rollBack = connection.prepare("ROLLBACK")
     }
 }

@@ -25,19 +25,10 @@ struct Image {
             return ["\(error)"]
         }
         var problems: [String] = []
-        let job = connection.prepare("SELECT 1 FROM job WHERE id = :job")
-        let result = connection.prepare("SELECT 1 FROM result WHERE job_id = :job")
+        let job = try connection.prepare("SELECT 1 FROM job WHERE id = :job", Parameter.self)
+        let result = try connection.prepare("SELECT 1 FROM result WHERE job_id = :job", Parameter.self)
         for number in acknowledged {
-            let isThere: Bool
-            if number > 0 {
-                job.bind(1, number)
-                isThere = try job.step()
-                job.reset()
-            } else {
-                result.bind(1, -number)
-                isThere = try result.step()
-                result.reset()
-            }
+            let isThere = try (number > 0 ? job : result).exists([.job <- abs(number)])
             if !isThere { problems.append("\(number) was acknowledged and is lost") }
         }
         let rules: [(String, SQL)] = [

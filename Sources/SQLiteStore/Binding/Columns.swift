@@ -9,20 +9,26 @@ extension SQLiteError {
 }
 
 extension Statement {
-    func timestamp(_ column: Int32) -> Timestamp? { optionalInteger(column).map(Timestamp.init(milliseconds:)) }
+    func job(_ column: Int32) -> JobID { JobID(integer(column)) }
+
+    func optionalJob(_ column: Int32) -> JobID? { optionalInteger(column).map(JobID.init(_:)) }
+
+    func graph(_ column: Int32) -> GraphID? { optionalInteger(column).map(GraphID.init(_:)) }
+
+    func timestamp(_ column: Int32) -> Timestamp { Timestamp(milliseconds: integer(column)) }
+
+    func optionalTimestamp(_ column: Int32) -> Timestamp? { isNull(column) ? nil : timestamp(column) }
 
     func json(_ column: Int32) -> JSONText? { bytes(column).map(JSONText.init(trusted:)) }
+
+    func condition(_ column: Int32) -> DependencyCondition {
+        DependencyCondition(rawValue: Int(integer(column))) ?? .succeeded
+    }
 
     /// Reads a failure from three columns: code, message and detail. Nil if the code is NULL.
     func failure(from first: Int32) -> JobFailure? {
         guard let code = optionalString(first) else { return nil }
         return JobFailure(code: code, message: string(first + 1), detail: json(first + 2))
-    }
-
-    func bind(_ parameter: Int32, failure: JobFailure?) throws(SQLiteError) {
-        try bind(parameter, failure?.code)
-        try bind(parameter + 1, failure?.message)
-        try bind(parameter + 2, text: failure?.detail?.bytes)
     }
 }
 
