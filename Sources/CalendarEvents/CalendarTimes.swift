@@ -54,7 +54,9 @@ public struct CalendarTimes: Sendable {
                     if first.microseconds > microseconds { return first.microseconds }
                     // Clocks are set back and show this time again. Continue with the first time that they have not
                     // shown yet.
-                    if let end = zone.wallBeforeNextTransition(from: first.microseconds) { wall = max(wall, end) }
+                    if let end = zone.wallAtNextTransition(from: first.microseconds, isAfter: false) {
+                        wall = max(wall, end)
+                    }
                     continue
                 }
                 let later = moments.filter { $0.microseconds > microseconds }
@@ -62,7 +64,9 @@ public struct CalendarTimes: Sendable {
                 // The expression names the zone's other time (standard or daylight), so continue at the next
                 // transition.
                 if let last = moments.last {
-                    guard let end = zone.wallAfterNextTransition(from: last.microseconds) else { return nil }
+                    guard let end = zone.wallAtNextTransition(from: last.microseconds, isAfter: true) else {
+                        return nil
+                    }
                     wall = max(wall, end)
                 }
             }

@@ -13,8 +13,6 @@ extension CalendarExpression: CustomStringConvertible {
         return text
     }
 
-    private static let weekdayNames = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
-
     private static func text(_ weekdays: UInt8) -> String {
         var parts: [String] = []
         var day = 0
@@ -23,9 +21,9 @@ extension CalendarExpression: CustomStringConvertible {
             while day < 7, weekdays & 1 << UInt8(day) != 0 { day += 1 }
             switch day - start {
             case 0: day += 1
-            case 1: parts.append(weekdayNames[start])
-            case 2: parts.append("\(weekdayNames[start]),\(weekdayNames[day - 1])")
-            default: parts.append("\(weekdayNames[start])..\(weekdayNames[day - 1])")
+            case 1: parts.append(CivilDay.weekdayNames[start])
+            case 2: parts.append("\(CivilDay.weekdayNames[start]),\(CivilDay.weekdayNames[day - 1])")
+            default: parts.append("\(CivilDay.weekdayNames[start])..\(CivilDay.weekdayNames[day - 1])")
             }
         }
         return parts.joined(separator: ",")
@@ -34,8 +32,8 @@ extension CalendarExpression: CustomStringConvertible {
     private static func text(_ values: Values, width: Int = 2) -> String {
         guard case .list(let components) = values else { return "*" }
         return components.map { component in
-            var text = padded(component.start, width)
-            if let last = component.last { text += ".." + padded(last, width) }
+            var text = component.start.padded(width)
+            if let last = component.last { text += ".." + last.padded(width) }
             if let step = component.step, component.last == nil || step != 1 { text += "/\(step)" }
             return text
         }.joined(separator: ",")
@@ -47,7 +45,7 @@ extension CalendarExpression: CustomStringConvertible {
         if components == [Component(start: 0, last: nil, step: second)] { return "*" }
         func text(_ value: Int, width: Int) -> String {
             let fraction = value % second
-            return Self.padded(value / second, width) + (fraction > 0 ? "." + Self.padded(fraction, 6) : "")
+            return (value / second).padded(width) + (fraction > 0 ? "." + fraction.padded(6) : "")
         }
         return components.map { component in
             var result = text(component.start, width: 2)
@@ -57,10 +55,5 @@ extension CalendarExpression: CustomStringConvertible {
             }
             return result
         }.joined(separator: ",")
-    }
-
-    private static func padded(_ value: Int, _ width: Int) -> String {
-        let digits = String(value)
-        return String(repeating: "0", count: max(0, width - digits.count)) + digits
     }
 }

@@ -17,39 +17,26 @@ public struct CalendarExpression: Hashable, Sendable {
     public static let lastYear = 2199
 
     /// The time zone of the expression. Default: local.
-    public internal(set) var zone: ZoneName
+    public internal(set) var zone: ZoneName = .local
     /// The weekdays as bits, of which bit 0 is Monday; nil for every day.
     var weekdays: UInt8?
-    var years: Values
-    var months: Values
-    var days: Values
+    var years: Values = .any
+    var months: Values = .any
+    var days: Values = .any
     /// Whether days are counted from the end of the month, where 1 is the last day.
-    var areDaysFromEnd: Bool
+    var areDaysFromEnd = false
     var hours: Values
     var minutes: Values
     var microseconds: Values
+}
 
+extension CalendarExpression {
     /// Parses an expression.
     ///
     /// - Throws: ``CalendarProblem`` with the column and the remedy. Texts that systemd refuses are refused as well.
     public init(_ text: String) throws(CalendarProblem) {
         var parser = CalendarParser(text)
         self = try parser.expression()
-    }
-
-    init(
-        zone: ZoneName = .local, weekdays: UInt8? = nil, years: Values = .any, months: Values = .any,
-        days: Values = .any, areDaysFromEnd: Bool = false, hours: Values, minutes: Values, microseconds: Values
-    ) {
-        self.zone = zone
-        self.weekdays = weekdays
-        self.years = years
-        self.months = months
-        self.days = days
-        self.areDaysFromEnd = areDaysFromEnd
-        self.hours = hours
-        self.minutes = minutes
-        self.microseconds = microseconds
     }
 }
 
@@ -59,17 +46,12 @@ extension CalendarExpression {
     /// The first match at `wall` or later, in local time; nil if there is none.
     func first(from wall: WallTime) -> WallTime? {
         let start = wall.day
-        var year = years.first(from: start.year, to: Self.lastYear)
-        while let y = year {
-            var month = months.first(from: y == start.year ? start.month : 1, to: 12)
-            while let m = month {
-                let isFirst = y == start.year && m == start.month
-                if let found = first(in: y, m, from: isFirst ? wall : WallTime(CivilDay(year: y, month: m, day: 1))) {
-                    return found
-                }
-                month = months.first(from: m + 1, to: 12)
+        for year in years.matches(from: start.year, to: Self.lastYear) {
+            for month in months.matches(from: year == start.year ? start.month : 1, to: 12) {
+                let isFirst = year == start.year && month == start.month
+                let begin = isFirst ? wall : WallTime(CivilDay(year: year, month: month, day: 1))
+                if let found = first(in: year, month, from: begin) { return found }
             }
-            year = years.first(from: y + 1, to: Self.lastYear)
         }
         return nil
     }
@@ -78,15 +60,13 @@ extension CalendarExpression {
         let count = CivilDay.days(inMonth: month, of: year)
         let days = areDaysFromEnd ? days.countedFromEnd(of: count) : days
         let start = wall.day.day
-        var day = days.first(from: start, to: count)
-        while let d = day {
-            let civil = CivilDay(year: year, month: month, day: d)
+        for day in days.matches(from: start, to: count) {
+            let civil = CivilDay(year: year, month: month, day: day)
             if weekdays.map({ $0 & 1 << UInt8(civil.weekday) != 0 }) ?? true,
-                let time = firstTime(from: d == start ? wall.microsecondOfDay : 0)
+                let time = firstTime(from: day == start ? wall.microsecondOfDay : 0)
             {
                 return WallTime(civil, microsecondOfDay: time)
             }
-            day = days.first(from: d + 1, to: count)
         }
         return nil
     }
@@ -94,17 +74,13 @@ extension CalendarExpression {
     private func firstTime(from time: Int) -> Int? {
         let (startHour, inHour) = time.quotientAndRemainder(dividingBy: 3_600_000_000)
         let (startMinute, inMinute) = inHour.quotientAndRemainder(dividingBy: 60_000_000)
-        var hour = hours.first(from: startHour, to: 23)
-        while let h = hour {
-            var minute = minutes.first(from: h == startHour ? startMinute : 0, to: 59)
-            while let m = minute {
-                let isFirst = h == startHour && m == startMinute
+        for hour in hours.matches(from: startHour, to: 23) {
+            for minute in minutes.matches(from: hour == startHour ? startMinute : 0, to: 59) {
+                let isFirst = hour == startHour && minute == startMinute
                 if let rest = microseconds.first(from: isFirst ? inMinute : 0, to: 59_999_999) {
-                    return (h * 60 + m) * 60_000_000 + rest
+                    return (hour * 60 + minute) * 60_000_000 + rest
                 }
-                minute = minutes.first(from: m + 1, to: 59)
             }
-            hour = hours.first(from: h + 1, to: 23)
         }
         return nil
     }

@@ -3,8 +3,7 @@ extension CalendarParser {
     mutating func readChain(
         _ noun: String, isMicroseconds: Bool = false
     ) throws(CalendarProblem) -> Chain {
-        if peek == UInt8(ascii: "*") {
-            index += 1
+        if take("*") {
             if peek == UInt8(ascii: "/") {
                 throw problem(index, "\"*\" cannot be followed by a repetition; write the first value, as in 0/5")
             }
@@ -16,8 +15,7 @@ extension CalendarParser {
                 throw problem(index, "expected at most \(Self.maxComponents) values in a list")
             }
             chain.append(try readComponent(noun, isMicroseconds))
-            guard peek == UInt8(ascii: ",") else { return chain }
-            index += 1
+            if !take(",") { return chain }
         }
     }
 
@@ -29,8 +27,7 @@ extension CalendarParser {
             component.last = try readValue(noun, isMicroseconds)
             component.step = isMicroseconds ? Self.second : 1
         }
-        if peek == UInt8(ascii: "/") {
-            index += 1
+        if take("/") {
             let start = index
             let step = try readValue("repetition", isMicroseconds)
             if step == 0 { throw problem(start, "expected a repetition above zero, found 0") }

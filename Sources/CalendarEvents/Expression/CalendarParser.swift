@@ -105,8 +105,7 @@ struct CalendarParser {
             }
             bits |= 1 << UInt8(day)
             switch peek {
-            case nil: return bits
-            case UInt8(ascii: " "):
+            case nil, UInt8(ascii: " "):
                 skipSpaces()
                 return bits
             case UInt8(ascii: ","):
@@ -144,7 +143,7 @@ struct CalendarParser {
     // MARK: Dates and times
 
     private mutating func readDateAndTime() throws(CalendarProblem) -> CalendarExpression {
-        if peek == UInt8(ascii: "@") { return try readSeconds() }
+        if take("@") { return try readSeconds() }
         var expression = CalendarExpression(hours: .only(0), minutes: .only(0), microseconds: .only(0))
         if peek == nil { return expression }
         let start = index
@@ -192,30 +191,22 @@ struct CalendarParser {
     /// Reads the separator between parts of a date. Returns whether it is "~", after which days count from the month's
     /// end.
     private mutating func takeDateSeparator() throws(CalendarProblem) -> Bool {
-        switch peek {
-        case UInt8(ascii: "-"): index += 1
-        case UInt8(ascii: "~"):
-            index += 1
-            return true
-        default:
-            throw problem(
-                index, "expected \"-\" and the rest of a date, or \":\" and the rest of a time, found \(found(index))")
-        }
-        return false
+        if take("~") { return true }
+        if take("-") { return false }
+        throw problem(
+            index, "expected \"-\" and the rest of a date, or \":\" and the rest of a time, found \(found(index))")
     }
 
     private mutating func readTime(into expression: inout CalendarExpression) throws(CalendarProblem) {
         expression.hours = try values(readChain("hour"), .hour)
-        guard peek == UInt8(ascii: ":") else {
+        guard take(":") else {
             throw problem(index, "expected \":\" and minutes after the hour, found \(found(index))")
         }
-        index += 1
         expression.minutes = try values(readChain("minute"), .minute)
         if peek == nil { return }
-        guard peek == UInt8(ascii: ":") else {
+        guard take(":") else {
             throw problem(index, "expected \":\" and seconds, or the end, found \(found(index))")
         }
-        index += 1
         let seconds = try readChain("second", isMicroseconds: true)
         // Every second, but no fractions of seconds.
         let any = Values.list([Component(start: 0, last: nil, step: Self.second)])
@@ -227,7 +218,6 @@ struct CalendarParser {
 
     /// Reads a number of seconds since 1970, such as `@1234567890`. The expression matches only that moment.
     private mutating func readSeconds() throws(CalendarProblem) -> CalendarExpression {
-        index += 1
         let start = index
         let seconds = try readNumber("seconds since 1970", limit: 1 << 40)
         if peek != nil { throw problem(index, "expected the end after the seconds, found \(found(index))") }
@@ -246,6 +236,13 @@ struct CalendarParser {
 
     var peek: UInt8? { index < end ? bytes[index] : nil }
     func peek(_ offset: Int) -> UInt8? { index + offset < end ? bytes[index + offset] : nil }
+
+    mutating func take(_ character: Unicode.Scalar) -> Bool {
+        guard peek == UInt8(ascii: character) else { return false }
+        index += 1
+        return true
+    }
+
     private mutating func skipSpaces() { while peek == UInt8(ascii: " ") { index += 1 } }
 
     private func isLetter(_ byte: UInt8?) -> Bool { byte.map { $0 | 0x20 >= 0x61 && $0 | 0x20 <= 0x7A } ?? false }

@@ -35,6 +35,8 @@ package struct CivilDay: Hashable {
         return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 
+    static let weekdayNames = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
+
     /// The weekday from 0 (Monday) to 6.
     var weekday: Int { (number % 7 + 10) % 7 }
 
@@ -46,6 +48,14 @@ package struct CivilDay: Hashable {
         case 4, 6, 9, 11: 30
         default: 31
         }
+    }
+}
+
+extension BinaryInteger {
+    /// The number in digits, with zeros before it up to a width.
+    package func padded(_ width: Int, radix: Int = 10, uppercase: Bool = false) -> String {
+        let digits = String(self, radix: radix, uppercase: uppercase)
+        return String(repeating: "0", count: max(0, width - digits.count)) + digits
     }
 }
 

@@ -54,6 +54,15 @@ enum Values: Hashable {
         }
     }
 
+    /// The values from `value` to `limit`, in order.
+    func matches(from value: Int, to limit: Int) -> some Sequence<Int> {
+        sequence(state: value) { next in
+            guard let match = first(from: next, to: limit) else { return nil }
+            next = match + 1
+            return match
+        }
+    }
+
     func countedFromEnd(of days: Int) -> Values {
         switch self {
         case .any: .any

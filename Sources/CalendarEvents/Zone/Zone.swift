@@ -56,15 +56,11 @@ public struct Zone: Sendable {
         let wall = wall(at: microseconds)
         let day = wall.day
         let time = wall.microsecondOfDay
-        func padded(_ value: Int, _ width: Int = 2) -> String {
-            let digits = String(value)
-            return String(repeating: "0", count: max(0, width - digits.count)) + digits
-        }
-        let weekday = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"][day.weekday]
         let fraction = time % 1_000_000
-        let seconds = "\(padded(time / 1_000_000 % 60))" + (fraction == 0 ? "" : ".\(padded(fraction, 6))")
-        return "\(weekday) \(padded(day.year, 4))-\(padded(day.month))-\(padded(day.day)) "
-            + "\(padded(time / 3_600_000_000)):\(padded(time / 60_000_000 % 60)):\(seconds) "
+        return
+            "\(CivilDay.weekdayNames[day.weekday]) \(day.year.padded(4))-\(day.month.padded(2))-\(day.day.padded(2)) "
+            + "\((time / 3_600_000_000).padded(2)):\((time / 60_000_000 % 60).padded(2)):"
+            + "\((time / 1_000_000 % 60).padded(2))\(fraction == 0 ? "" : ".\(fraction.padded(6))") "
             + period(at: microseconds).abbreviation
     }
 
@@ -97,17 +93,10 @@ public struct Zone: Sendable {
         preconditionFailure("a transition must skip a local time that is in no period")
     }
 
-    /// The local time at the next transition, in the offset before it; nil after the last transition.
-    func wallBeforeNextTransition(from microseconds: Int) -> WallTime? {
+    /// The local time at the next transition, in the offset before or after it; nil after the last transition.
+    func wallAtNextTransition(from microseconds: Int, isAfter: Bool) -> WallTime? {
         let index = index(at: floorDivide(microseconds, 1_000_000))
         guard index < transitions.count else { return nil }
-        return WallTime(microseconds: (transitions[index] + periods[index].offset) * 1_000_000)
-    }
-
-    /// The local time at the next transition, in the offset after it; nil after the last transition.
-    func wallAfterNextTransition(from microseconds: Int) -> WallTime? {
-        let index = index(at: floorDivide(microseconds, 1_000_000))
-        guard index < transitions.count else { return nil }
-        return WallTime(microseconds: (transitions[index] + periods[index + 1].offset) * 1_000_000)
+        return WallTime(microseconds: (transitions[index] + periods[isAfter ? index + 1 : index].offset) * 1_000_000)
     }
 }

@@ -1,3 +1,5 @@
+import CalendarEvents
+
 /// Makes text from inputs, outputs, names and errors harmless on a terminal.
 ///
 /// It escapes every character that could move the cursor, change colours or the title, reorder text, or be
@@ -44,9 +46,9 @@ enum TerminalText {
         case "\t": "\\t"
         default:
             scalar.value < 0x80
-                ? "\\x" + hex(scalar.value, digits: 2)
+                ? "\\x" + scalar.value.padded(2, radix: 16)
                 : scalar.value <= 0xFFFF
-                    ? "\\u" + hex(scalar.value, digits: 4) : "\\U" + hex(scalar.value, digits: 8)
+                    ? "\\u" + scalar.value.padded(4, radix: 16) : "\\U" + scalar.value.padded(8, radix: 16)
         }
     }
 
@@ -63,14 +65,9 @@ enum TerminalText {
             if scalar == "\n" || scalar == "\t" || scalar == "\r" || isHarmless(scalar) {
                 result.unicodeScalars.append(scalar)
             } else {
-                for unit in String(scalar).utf16 { result += "\\u" + hex(UInt32(unit), digits: 4) }
+                for unit in String(scalar).utf16 { result += "\\u" + unit.padded(4, radix: 16) }
             }
         }
         return Array(result.utf8)
-    }
-
-    private static func hex(_ value: UInt32, digits: Int) -> String {
-        let text = String(value, radix: 16)
-        return String(repeating: "0", count: max(0, digits - text.count)) + text
     }
 }

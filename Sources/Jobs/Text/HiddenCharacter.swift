@@ -1,3 +1,5 @@
+import CalendarEvents
+
 /// A character that is invisible, or that changes how the text around it is displayed.
 ///
 /// Graph names, keys and summaries must not contain one; all other names follow stricter rules, which exclude hidden
@@ -36,9 +38,7 @@ public struct HiddenCharacter: Hashable, Sendable {
 extension HiddenCharacter: CustomStringConvertible {
     /// The character for people, such as `U+001B, a control character`.
     public var description: String {
-        let digits = String(scalar.value, radix: 16, uppercase: true)
-        let code = "U+" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
-        return "\(code), \(sort)"
+        "U+\(scalar.value.padded(4, radix: 16, uppercase: true)), \(sort)"
     }
 
     private var sort: String {
