@@ -2,6 +2,7 @@ import ControlProtocol
 import Hummingbird
 import Logging
 import NIOCore
+import OperationTypes
 
 /// The context of one request.
 struct ControlContext: RequestContext {
