@@ -37,7 +37,18 @@ extension Connection {
         return steps
     }
 
+    /// Reads a column of every row of an EXPLAIN statement, which runs nothing, so that its parameters need no values.
     private func column(_ column: Int32, of sql: SQL) throws(SQLiteError) -> [String] {
-        try prepare(sql).all { $0.string(column) }
+        var handle: OpaquePointer?
+        defer { sqlite3_finalize(handle) }
+        try check(sqlite3_prepare_v2(self.handle, sql.text, Int32(sql.text.utf8.count), &handle, nil))
+        var lines: [String] = []
+        while true {
+            switch sqlite3_step(handle) {
+            case SQLITE_ROW: lines.append(sqlite3_column_text(handle, column).map { String(cString: $0) } ?? "")
+            case SQLITE_DONE: return lines
+            case let code: try check(code)
+            }
+        }
     }
 }

@@ -139,7 +139,7 @@ import Testing
             "dependents", NeighbourStatements().dependents.sql,
             [
                 "SEARCH dependency USING COVERING INDEX dependency_dependents (dependency_id=?)",
-                "SEARCH dependent USING INTEGER PRIMARY KEY (rowid=?)",
+                "SEARCH job USING INTEGER PRIMARY KEY (rowid=?)",
                 "SEARCH definition USING INTEGER PRIMARY KEY (rowid=?)",
             ]),
         Plan(
