@@ -40,7 +40,8 @@ public final class SQLiteJobStore: JobStore {
         // The readers are opened here, too: they recover and read as the writer does, so they can meet the same errors.
         let (writer, reader, lister, files) = try opening.open { (connection) throws(StoreOpenError) in
             (
-                try opening.writer(on: connection), try newReader(opening.location.connectForReading(options), path, clock),
+                try opening.writer(on: connection),
+                try newReader(opening.location.connectForReading(options), path, clock),
                 try newReader(opening.location.connectForReading(options), path, clock), try opening.files()
             )
         }

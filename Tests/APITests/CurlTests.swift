@@ -91,7 +91,8 @@ import Testing
             let curl = Curl(socket: server.socket)
             _ = try await curl("--json", #"{"definition":"chain","input":{"text":"a"}}"#, "/v1/jobs")
             #expect(
-                try await curl("/v1/jobs?state=ready,blocked&order=oldest_first").body.hasPrefix(#"[{"job":1,"graph":1"#)
+                try await curl("/v1/jobs?state=ready,blocked&order=oldest_first").body.hasPrefix(
+                    #"[{"job":1,"graph":1"#)
             )
             #expect(try await curl("/v1/jobs/2/why").body.contains(#""type":"dependency","job":1"#))
             #expect(try await curl("/v1/graphs/1").body.contains(#""edges":[{"dependent":2,"dependency":1"#))

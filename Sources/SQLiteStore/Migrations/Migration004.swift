@@ -66,11 +66,11 @@ extension Migration {
         values: [
             // The field of the retry policy is renamed as well, if the text is valid.
             "retry": """
-                CASE
-                    WHEN iif(json_valid(retry), retry -> '$.attempts', NULL) IS NULL THEN retry
-                    ELSE json_patch(json_object('tries', retry -> '$.attempts'), json_remove(retry, '$.attempts'))
-                END
-                """,
+            CASE
+                WHEN iif(json_valid(retry), retry -> '$.attempts', NULL) IS NULL THEN retry
+                ELSE json_patch(json_object('tries', retry -> '$.attempts'), json_remove(retry, '$.attempts'))
+            END
+            """,
             "max_tries": "max_attempts",
         ])
 

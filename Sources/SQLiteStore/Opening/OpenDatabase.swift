@@ -49,7 +49,8 @@ extension DatabaseLocation {
         try connection.configure(path: path, isWriter: true, options: options)
         try connection.migrate(path: path)
         if options.walBytes > 0 {
-            try mappingErrors(at: path) { () throws(SQLiteError) in try connection.growWAL(to: Int64(options.walBytes)) }
+            try mappingErrors(at: path) { () throws(SQLiteError) in try connection.growWAL(to: Int64(options.walBytes))
+            }
         }
         return connection
     }

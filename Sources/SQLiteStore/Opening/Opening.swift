@@ -77,7 +77,8 @@ struct Opening {
 
 /// Runs `body` and converts its SQLite error to a ``StoreOpenError``.
 func mappingErrors<Value>(
-    at path: String, _ body: () throws(SQLiteError) -> Value) throws(StoreOpenError) -> Value {
+    at path: String, _ body: () throws(SQLiteError) -> Value
+) throws(StoreOpenError) -> Value {
     do throws(SQLiteError) {
         return try body()
     } catch {
