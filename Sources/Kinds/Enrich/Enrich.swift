@@ -148,7 +148,7 @@ public struct Enrich: Kind {
         let metadata = if let head { head } else { try await documents.read(task, body.bytes, at: url) }
         // A page with metadata is searched for signs of a wall only if its title is typical of one.
         let isJudged = metadata.charset != nil && (!metadata.saysWhatItIs || Wall.suspects(metadata.title))
-        let signs = isJudged ? PageSigns(body.bytes) : nil
+        let signs = isJudged ? try await documents.read(SignsTask(), body.bytes, at: url) : nil
         if let wall = Wall.failure(response, title: metadata.title, page: signs) { throw wall }
         guard response.isSuccess else { throw .status(response, at: url) }
         var output = Output(metadata, of: response)

@@ -141,9 +141,8 @@ struct UnfurlChain: Sendable {
         let wantsPage = readsPage || !response.isSuccess
         var signs: PageSigns?
         if wantsPage, PageHead.isPage(type) {
-            let (bytes, isCut) = try await readHead(of: response)
-            final.page = try await documents.read(HeadTask(contentType: type), bytes, at: url)
-            signs = PageSigns(bytes, isCut: isCut)
+            let page = try await readPage(of: response, HeadTask(contentType: type))
+            (final.page, signs) = (page.head, page.signs)
         }
         if let wall = Wall.failure(response, title: final.page.title, page: signs) { throw wall }
         guard response.isSuccess || response.status == 304 || response.status == 300 else {
@@ -160,21 +159,28 @@ struct UnfurlChain: Sendable {
 
     /// Reads the page's head. If the head does not describe the page, the page may be a wall, so the rest is read as
     /// well.
-    private func readHead(
-        of response: OutgoingResponse
-    ) async throws(KindFailure) -> (bytes: [UInt8], isCut: Bool) {
+    private func readPage(
+        of response: OutgoingResponse, _ task: HeadTask
+    ) async throws(KindFailure) -> HeadTask.Answer {
         // Walls are small, so a long page is not read beyond its head.
         let announced = response.headers["content-length"].first.flatMap { Int($0) } ?? 0
-        var head = HeadScanner()
-        var wantsAll = false
+        let isLong = announced > configuration.pageBytes
+        var scanner = HeadScanner()
+        var head: (answer: HeadTask.Answer, bytes: Int)?
         let body = try await response.readDecoded(
             upTo: configuration.pageBytes, received: configuration.pageBytes * 2
-        ) { bytes in
-            guard !wantsAll, head.advance(to: bytes) else { return false }
-            wantsAll = announced <= configuration.pageBytes && !PageSigns(bytes).describesItself
-            return !wantsAll
+        ) { bytes async throws(KindFailure) in
+            guard head == nil, scanner.advance(to: bytes) else { return false }
+            let answer = try await documents.read(task, bytes, at: response.url)
+            head = (answer, bytes.count)
+            return isLong || answer.signs.describesItself
         }
-        return (body.bytes, body.isTruncated || announced > configuration.pageBytes)
+        var page =
+            if let head, head.bytes == body.bytes.count { head.answer } else {
+                try await documents.read(task, body.bytes, at: response.url)
+            }
+        page.signs.isCut = body.isTruncated || isLong
+        return page
     }
 }
 

@@ -3,7 +3,7 @@ import WebSyntax
 
 /// Signs in a page's bytes that distinguish a wall from a real page: whether the page describes itself, and what it
 /// asks of its reader.
-package struct PageSigns: Sendable {
+package struct PageSigns: Codable, Sendable, Hashable {
     /// Whether the page describes itself: with an article, a canonical address, a description, a feed or linked data.
     package private(set) var describesItself = false
     /// The size of the visible text in bytes, without white space.
@@ -15,11 +15,10 @@ package struct PageSigns: Sendable {
     package private(set) var leadsBack = false
     /// Whether the page contains the script or the form of a robot check.
     package let hasChallenge: Bool
-    /// Whether the page continues after these bytes.
-    package let isCut: Bool
+    /// Whether the page continues after the bytes that were searched; set by the program that fetched them.
+    package var isCut = false
 
-    package init(_ bytes: [UInt8], isCut: Bool = false) {
-        self.isCut = isCut
+    init(_ bytes: [UInt8]) {
         hasChallenge = bytes.withUnsafeBytes(Self.holdsChallenge)
         bytes.withUnsafeBufferPointer { bytes in
             var reader = TagReader(bytes)

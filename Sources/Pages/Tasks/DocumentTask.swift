@@ -33,14 +33,30 @@ package struct DescribeTask: DocumentTask {
     }
 }
 
-/// Extracts from a page's head the facts that `unfurl` needs.
+/// Extracts from a page the facts that `unfurl` needs.
 package struct HeadTask: DocumentTask {
     package static let name = "head"
     var contentType: String?
 
     package init(contentType: String?) { self.contentType = contentType }
 
-    package func read(_ bytes: [UInt8]) -> PageHead { PageHead(bytes, contentType: contentType) }
+    package struct Answer: Codable, Sendable {
+        package var head: PageHead
+        package var signs: PageSigns
+    }
+
+    package func read(_ bytes: [UInt8]) -> Answer {
+        Answer(head: PageHead(bytes, contentType: contentType), signs: PageSigns(bytes))
+    }
+}
+
+/// Searches a page for signs of a wall.
+package struct SignsTask: DocumentTask {
+    package static let name = "signs"
+
+    package init() {}
+
+    package func read(_ bytes: [UInt8]) -> PageSigns { PageSigns(bytes) }
 }
 
 /// Finds the format and size of a picture from its first bytes.

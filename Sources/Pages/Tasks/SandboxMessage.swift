@@ -33,6 +33,7 @@ package enum SandboxMessage {
         switch try decode(Name.self, data).name {
         case DescribeTask.name: return try answer(data, document, DescribeTask.self)
         case HeadTask.name: return try answer(data, document, HeadTask.self)
+        case SignsTask.name: return try answer(data, document, SignsTask.self)
         case MeasureTask.name: return try answer(data, document, MeasureTask.self)
         default: throw .badQuestion
         }

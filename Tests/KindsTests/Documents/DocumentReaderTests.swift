@@ -55,7 +55,9 @@ import WebSyntax
             let expected = try await here.read(describe(type), bytes, at: url)
             #expect(try await reader.read(describe(type), bytes, at: url) == expected)
         }
-        #expect(try await reader.read(HeadTask(contentType: nil), Self.page, at: url).title == "A & B")
+        let page = try await reader.read(HeadTask(contentType: nil), Self.page, at: url)
+        #expect(page.head.title == "A & B" && page.signs.describesItself)
+        #expect(try await reader.read(SignsTask(), Self.page, at: url) == page.signs)
         let gif = try await reader.read(MeasureTask(), Array("GIF89a".utf8) + [10, 0, 20, 0], at: url)
         #expect(gif.facts == MediaFacts(contentType: "image/gif", width: 10, height: 20))
     }
@@ -191,5 +193,25 @@ import WebSyntax
             }
         }
         #expect(output.title == "H")
+    }
+
+    /// A page without a head, which is searched for signs of a wall.
+    @Test func wallIsFoundByASandbox() async throws {
+        try await LoopbackServer.with { _ in
+            .text("<title>Just a moment...</title><p>Checking</p>")
+        } _: { server in
+            try await withClient { client in
+                let documents = DocumentReader(Self.sandbox, deadline: Self.patience, idleLimit: Self.shift)
+                let unfurled = await failure { () async throws(KindFailure) in
+                    try await Unfurl(client: client, documents: documents).run(
+                        Unfurl.Input(url: server.origin), context: OperationContext())
+                }
+                let enriched = await failure { () async throws(KindFailure) in
+                    try await Enrich(client: client, documents: documents).run(
+                        Enrich.Input(url: server.origin), context: OperationContext())
+                }
+                #expect([unfurled?.code, enriched?.code] == ["blocked", "blocked"])
+            }
+        }
     }
 }
