@@ -146,41 +146,42 @@ extension DefinitionSet {
     public func applying(_ change: DefinitionChange) -> DefinitionSet {
         var result = self
         let removals = Set(change.removals)
-        var definitions = Dictionary(
-            self.definitions.map { ($0.definition.name, $0) }, uniquingKeysWith: { _, last in last })
-        var graphs = Dictionary(
-            self.graphs.map { ($0.definition.name, $0) }, uniquingKeysWith: { _, last in last })
-        var queues = Dictionary(self.queues.map { ($0.name, $0) }, uniquingKeysWith: { _, last in last })
-        for name in removals {
-            definitions[name] = nil
-            graphs[name] = nil
-        }
         let never = Timestamp(milliseconds: 0)
-        for definition in change.definitions where definitions[definition.name]?.definition != definition {
-            let old = definitions[definition.name]
-            definitions[definition.name] = StoredDefinition(
+        result.definitions = Self.apply(
+            change.definitions, \.name, to: definitions, \.definition.name, removing: removals
+        ) { definition, old in
+            if let old, old.definition == definition { return old }
+            return StoredDefinition(
                 id: old?.id ?? DefinitionID(0), revision: (old?.revision ?? 0) + 1, definition: definition,
                 updatedAt: old?.updatedAt ?? never)
         }
-        for graph in change.graphs where graphs[graph.name]?.definition != graph {
-            let old = graphs[graph.name]
-            graphs[graph.name] = StoredGraphDefinition(
+        result.graphs = Self.apply(
+            change.graphs, \.name, to: graphs, \.definition.name, removing: removals
+        ) { graph, old in
+            if let old, old.definition == graph { return old }
+            return StoredGraphDefinition(
                 revision: (old?.revision ?? 0) + 1, definition: graph, updatedAt: old?.updatedAt ?? never)
         }
-        for queue in change.queues {
-            var settings = queues[queue.name] ?? QueueSettings(name: queue.name)
-            settings.limit = queue.limit ?? settings.limit
-            settings.weight = queue.weight ?? settings.weight
-            queues[queue.name] = settings
+        result.queues = Self.apply(change.queues, \.name, to: queues, \.name) { change, old in
+            var settings = old ?? QueueSettings(name: change.name)
+            settings.limit = change.limit ?? settings.limit
+            settings.weight = change.weight ?? settings.weight
+            return settings
         }
-        result.definitions = definitions.values.sorted { $0.definition.name < $1.definition.name }
-        result.graphs = graphs.values.sorted { $0.definition.name < $1.definition.name }
-        result.queues = queues.values.sorted { $0.name < $1.name }
-        let scheduleRemovals = Set(change.scheduleRemovals)
-        var schedules = Dictionary(self.schedules.map { ($0.name, $0) }, uniquingKeysWith: { _, last in last })
-        schedules = schedules.filter { !scheduleRemovals.contains($0.key) }
-        for schedule in change.schedules { schedules[schedule.name] = schedule }
-        result.schedules = schedules.values.sorted { $0.name < $1.name }
+        result.schedules = Self.apply(
+            change.schedules, \.name, to: schedules, \.name, removing: Set(change.scheduleRemovals)
+        ) { schedule, _ in schedule }
         return result
+    }
+
+    /// Removes entries, then adds or replaces others, and sorts all by name.
+    private static func apply<New, Entry>(
+        _ news: [New], _ newName: (New) -> String, to entries: [Entry], _ name: (Entry) -> String,
+        removing removals: Set<String> = [], _ make: (New, Entry?) -> Entry
+    ) -> [Entry] {
+        var byName: [String: Entry] = [:]
+        for entry in entries where !removals.contains(name(entry)) { byName[name(entry)] = entry }
+        for new in news { byName[newName(new)] = make(new, byName[newName(new)]) }
+        return byName.sorted { $0.key < $1.key }.map(\.value)
     }
 }

@@ -54,7 +54,7 @@ public struct JSONFields {
         guard let value = self[name] else { return nil }
         guard let string = value.decodedString else {
             let isBare = value.shape == .number || value.shape == .boolean
-            throw problem(name, "expected a string, found \(found(value))\(isBare ? "; put it in quotes" : "")")
+            throw problem(name, "expected a string, found \(Self.found(value))\(isBare ? "; put it in quotes" : "")")
         }
         return string
     }
@@ -69,36 +69,36 @@ public struct JSONFields {
             name, NearestName.unknown("value", text, among: words.map(\.0), listing: "use one of"))
     }
 
+    /// Reads a value; nil if the field is absent.
+    ///
+    /// - Parameters:
+    ///   - expected: What the value must be, such as `a whole number`.
+    ///   - read: Returns nil if the value is something else.
+    /// - Throws: ``ShapeProblem`` if the value is something else.
+    private func value<Value>(
+        _ name: String, _ expected: String, _ read: (JSONText) -> Value?
+    ) throws(ShapeProblem) -> Value? {
+        guard let json = self[name] else { return nil }
+        guard let value = read(json) else { throw problem(name, "expected \(expected), found \(Self.found(json))") }
+        return value
+    }
+
     /// Reads a whole number; nil if the field is absent.
     ///
     /// - Throws: ``ShapeProblem`` if the value is not a whole number or does not fit.
     public func integer(_ name: String) throws(ShapeProblem) -> Int? {
-        guard let value = self[name] else { return nil }
-        guard let integer = value.integer, let result = Int(exactly: integer) else {
-            throw problem(name, "expected a whole number, found \(found(value))")
-        }
-        return result
+        try value(name, "a whole number") { $0.integer.flatMap { Int(exactly: $0) } }
     }
 
     /// Reads a number; nil if the field is absent.
     ///
     /// - Throws: ``ShapeProblem`` if the value is not a number.
-    public func double(_ name: String) throws(ShapeProblem) -> Double? {
-        guard let value = self[name] else { return nil }
-        guard let double = value.double else { throw problem(name, "expected a number, found \(found(value))") }
-        return double
-    }
+    public func double(_ name: String) throws(ShapeProblem) -> Double? { try value(name, "a number", \.double) }
 
     /// Reads a boolean; nil if the field is absent.
     ///
     /// - Throws: ``ShapeProblem`` if the value is not `true` or `false`.
-    public func boolean(_ name: String) throws(ShapeProblem) -> Bool? {
-        guard let value = self[name] else { return nil }
-        guard let boolean = value.boolean else {
-            throw problem(name, "expected true or false, found \(found(value))")
-        }
-        return boolean
-    }
+    public func boolean(_ name: String) throws(ShapeProblem) -> Bool? { try value(name, "true or false", \.boolean) }
 
     /// Reads a duration as people write it, such as `1h30m`; nil if the field is absent.
     ///
@@ -134,8 +134,6 @@ public struct JSONFields {
         }
         return elements
     }
-
-    private func found(_ value: JSONText) -> String { Self.found(value) }
 
     /// A value as shown in messages: the value itself if it is short, otherwise its shape.
     static func found(_ value: JSONText) -> String {

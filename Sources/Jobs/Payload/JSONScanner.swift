@@ -42,12 +42,9 @@ struct JSONScanner {
     mutating func scanMembers(depth: Int, _ visit: (String, Range<Int>) -> Void) throws(JSONProblem) {
         at += 1
         skipSpace()
-        if at < bytes.count, bytes[at] == UInt8(ascii: "}") {
-            at += 1
-            return
-        }
+        if take("}") { return }
         var names = SeenNames()
-        while true {
+        repeat {
             skipSpace()
             guard at < bytes.count, bytes[at] == UInt8(ascii: "\"") else {
                 throw .malformed(offset: at, expected: "a name in quotes")
@@ -56,25 +53,12 @@ struct JSONScanner {
             let name = try scanString()
             if !names.insert(name) { throw .duplicateName(name, offset: start) }
             skipSpace()
-            guard at < bytes.count, bytes[at] == UInt8(ascii: ":") else {
-                throw .malformed(offset: at, expected: "':'")
-            }
-            at += 1
+            guard take(":") else { throw .malformed(offset: at, expected: "':'") }
             skipSpace()
             let valueStart = at
             try scanValue(depth: depth + 1)
             visit(name, valueStart..<at)
-            skipSpace()
-            guard at < bytes.count else { throw .malformed(offset: at, expected: "',' or '}'") }
-            if bytes[at] == UInt8(ascii: "}") {
-                at += 1
-                return
-            }
-            guard bytes[at] == UInt8(ascii: ",") else {
-                throw .malformed(offset: at, expected: "',' or '}'")
-            }
-            at += 1
-        }
+        } while try takeComma(or: "}")
     }
 
     private mutating func scanArray(depth: Int) throws(JSONProblem) {
@@ -85,26 +69,27 @@ struct JSONScanner {
     mutating func scanElements(depth: Int, _ visit: (Range<Int>) -> Void) throws(JSONProblem) {
         at += 1
         skipSpace()
-        if at < bytes.count, bytes[at] == UInt8(ascii: "]") {
-            at += 1
-            return
-        }
-        while true {
+        if take("]") { return }
+        repeat {
             skipSpace()
             let start = at
             try scanValue(depth: depth + 1)
             visit(start..<at)
-            skipSpace()
-            guard at < bytes.count else { throw .malformed(offset: at, expected: "',' or ']'") }
-            if bytes[at] == UInt8(ascii: "]") {
-                at += 1
-                return
-            }
-            guard bytes[at] == UInt8(ascii: ",") else {
-                throw .malformed(offset: at, expected: "',' or ']'")
-            }
-            at += 1
-        }
+        } while try takeComma(or: "]")
+    }
+
+    private mutating func take(_ character: Unicode.Scalar) -> Bool {
+        guard at < bytes.count, bytes[at] == UInt8(ascii: character) else { return false }
+        at += 1
+        return true
+    }
+
+    /// - Returns: False if the end of the object or array follows instead.
+    private mutating func takeComma(or end: Unicode.Scalar) throws(JSONProblem) -> Bool {
+        skipSpace()
+        if take(",") { return true }
+        guard take(end) else { throw .malformed(offset: at, expected: "',' or '\(end)'") }
+        return false
     }
 
     private mutating func scanWord(_ word: StaticString) throws(JSONProblem) {
@@ -125,20 +110,15 @@ struct JSONScanner {
 
     private mutating func scanNumber() throws(JSONProblem) {
         let start = at
-        if bytes[at] == UInt8(ascii: "-") { at += 1 }
+        _ = take("-")
         guard at < bytes.count, (0x30...0x39).contains(bytes[at]) else {
             throw .malformed(offset: start, expected: "a value")
         }
-        if bytes[at] == UInt8(ascii: "0") { at += 1 } else { try scanDigits() }
-        if at < bytes.count, bytes[at] == UInt8(ascii: ".") {
-            at += 1
-            try scanDigits()
-        }
+        if !take("0") { try scanDigits() }
+        if take(".") { try scanDigits() }
         if at < bytes.count, bytes[at] | 0x20 == UInt8(ascii: "e") {
             at += 1
-            if at < bytes.count, bytes[at] == UInt8(ascii: "+") || bytes[at] == UInt8(ascii: "-") {
-                at += 1
-            }
+            if !take("+") { _ = take("-") }
             try scanDigits()
         }
     }

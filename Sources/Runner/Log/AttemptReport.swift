@@ -71,13 +71,9 @@ struct AttemptReport: Sendable {
                 outcome: "lease_lost")
             return
         }
-        // The attempt ended in another way, but its cancellation had been requested.
-        if result == .recorded(.cancelled) {
-            cancelled.increment()
-            log(.info, "cancelled while it was running", ended, event: "attempt-cancelled", outcome: "cancelled")
-            return
-        }
-        switch ended.ending {
+        // If the cancellation of the job had been requested, the attempt may have ended in another way.
+        let ending = result == .recorded(.cancelled) ? .cancelled : ended.ending
+        switch ending {
         case .succeeded:
             succeeded.increment()
             log(.info, "succeeded in \(ended.took.forPeople)", ended, event: "attempt-succeeded", outcome: "succeeded")
