@@ -168,7 +168,7 @@ public struct DaemonCommand: ParsableCommand {
             file: config, flags: try flags(), environment: environment, service: service)
         let configuration = try DaemonConfiguration.load(sources)
         if checkConfig {
-            let kinds = KindSet(configuration.kinds).kinds + surroundings.kinds
+            let kinds = KindSet(configuration.completeKinds).kinds + surroundings.kinds
             let registry = try KindRegistry(kinds)
             let found: [String]
             do throws(ConfigurationProblem) {

@@ -66,7 +66,7 @@ struct ConfigurationCheck: Sendable, Hashable {
 
     /// Checks the file of additional certificates. If the daemon cannot use it, every HTTPS request fails.
     private mutating func checkAuthorities(_ configuration: DaemonConfiguration) {
-        guard let path = configuration.network.authorities else { return }
+        guard let path = configuration.kinds.outgoing.certificateFile else { return }
         let key = "network.authorities"
         let remedy = "write the path of a file with certificates (PEM)"
         var facts = stat()

@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import Kinds
 import Logging
 
 extension DaemonConfiguration {
@@ -12,10 +13,10 @@ extension DaemonConfiguration {
     /// Problems that do not prevent a start: each job checks its folders again, so a disk or the administrator may add
     /// them later.
     var warnings: [String] {
-        let roots = upload.roots.compactMap { root in
+        let roots = kinds.upload.roots.compactMap { root in
             problem(ofFolder: root).map { "upload.roots: \($0) nothing in it can be sent until that is fixed" }
         }
-        let credentials = upload.credentials.flatMap { folder in
+        let credentials = credentialFolder.flatMap { folder in
             problem(ofFolder: folder).map {
                 "upload.credentials: \($0) jobs that use a credential fail until that is fixed"
             }

@@ -30,20 +30,20 @@ extension Setting {
         ) { Logger.Level(rawValue: $0) }.live(),
         .duration("status.interval", \.statusInterval, .milliseconds(100) ... .seconds(3600)),
 
-        .paths("upload.roots", \.upload.roots).live(),
-        .optionalPath("upload.credentials", \.upload.credentials).live(),
+        .paths("upload.roots", \.kinds.upload.roots).live(),
+        .optionalPath("upload.credentials", \.credentialFolder).live(),
         .many(
-            "upload.credential_origins", \.upload.credentialOrigins,
+            "upload.credential_origins", \.kinds.upload.credentialOrigins,
             valid:
                 "the credential's name and the server to which it may be sent, such as storage=https://s3.example.org"
         ) { CredentialOrigin($0) }.live(),
-        .size("upload.max_size", \.upload.maxBytes, 1...(1 << 50)).live(),
-        .optionalPath("upload.checkpoints", \.upload.checkpoints),
-        .size("upload.chunk_size", \.upload.chunkBytes, (1 << 20)...(1 << 40)).live(),
-        .size("upload.part_size", \.upload.partBytes, (5 << 20)...(5 << 30)).live(),
-        .size("upload.memory", \.upload.bufferBytes, (1 << 20)...(1 << 40)).live(),
+        .size("upload.max_size", \.kinds.upload.maxBytes, 1...(1 << 50)).live(),
+        .optionalPath("upload.checkpoints", \.checkpoints),
+        .size("upload.chunk_size", \.kinds.upload.chunkBytes, (1 << 20)...(1 << 40)).live(),
+        .size("upload.part_size", \.kinds.upload.partBytes, (5 << 20)...(5 << 30)).live(),
+        .size("upload.memory", \.kinds.upload.bufferBytes, (1 << 20)...(1 << 40)).live(),
         .one(
-            "upload.max_rate", \.upload.maxBytesPerSecond,
+            "upload.max_rate", \.kinds.upload.maxBytesPerSecond,
             valid: "at least 1KiB per second, with a unit, such as 10MiB, or \"\" for no limit"
         ) { text in
             text.isEmpty ? .some(nil) : ByteSize(text).flatMap { $0.bytes >= 1024 ? $0.bytes : nil }
@@ -52,46 +52,47 @@ extension Setting {
         .optionalPath("spool.directory", \.spool.directory),
         .size("spool.limit", \.spool.maxBytes, 0...(1 << 50)),
 
-        .many("network.ports", \.network.ports, valid: "port numbers from 1 to 65535") {
+        .many("network.ports", \.kinds.outgoing.policy.ports, valid: "port numbers from 1 to 65535") {
             UInt16($0).flatMap { $0 > 0 ? $0 : nil }
         }.live(),
         .many(
-            "network.allow", \.network.allow,
+            "network.allow", \.kinds.outgoing.policy.allow,
             valid:
                 "a host, *.domain, address or network, with :PORT for one port, such as 10.0.0.0/8 or nas.example.org:9000"
-        ) { AllowRule($0) == nil ? nil : $0 }.live(),
-        .one("network.user_agent_suffix", \.network.userAgentSuffix, headerText).live(),
-        .one("network.proxy", \.network.proxy, proxy).live(),
-        .one("network.proxy_credential", \.network.proxyCredential) { $0.isEmpty ? nil : $0 }.live(),
-        .duration("network.connect_timeout", \.network.connectTimeout, .milliseconds(100) ... .seconds(300)).live(),
-        .duration("network.idle_timeout", \.network.idleTimeout, .milliseconds(100) ... .seconds(3600)).live(),
-        .optionalPath("network.authorities", \.network.authorities).live(),
-        .duration("network.retry_after_limit", \.network.retryAfterLimit, .zero ... .seconds(86_400)).live(),
-        .integer("network.host_requests", \.network.hostRequests, 1...1000).live(),
-        .duration("network.host_interval", \.network.hostInterval, .zero ... .seconds(3600)).live(),
-        .integer("network.host_failures", \.network.hostFailures, 1...1000).live(),
-        .duration("network.host_rest", \.network.hostRest, .zero ... .seconds(3600)).live(),
+        ) { AllowRule($0) }.live(),
+        .one("network.user_agent_suffix", \.kinds.outgoing.userAgentSuffix, headerText).live(),
+        .one("network.proxy", \.kinds.outgoing.proxy, proxy).live(),
+        .one("network.proxy_credential", \.proxyCredential) { $0.isEmpty ? nil : $0 }.live(),
+        .duration("network.connect_timeout", \.kinds.outgoing.limits.connect, .milliseconds(100) ... .seconds(300))
+            .live(),
+        .duration("network.idle_timeout", \.kinds.outgoing.limits.idle, .milliseconds(100) ... .seconds(3600)).live(),
+        .optionalPath("network.authorities", \.kinds.outgoing.certificateFile).live(),
+        .duration("network.retry_after_limit", \.kinds.outgoing.limits.retryAfter, .zero ... .seconds(86_400)).live(),
+        .integer("network.host_requests", \.kinds.outgoing.host.concurrent, 1...1000).live(),
+        .duration("network.host_interval", \.kinds.outgoing.host.interval, .zero ... .seconds(3600)).live(),
+        .integer("network.host_failures", \.kinds.outgoing.host.failuresBeforeRest, 1...1000).live(),
+        .duration("network.host_rest", \.kinds.outgoing.host.rest, .zero ... .seconds(3600)).live(),
 
-        .integer("unfurl.max_redirects", \.unfurl.maxRedirects, 0...50).live(),
-        .duration("unfurl.timeout", \.unfurl.timeout, .milliseconds(100) ... .seconds(3600)).live(),
-        .duration("unfurl.hop_timeout", \.unfurl.hopTimeout, .milliseconds(100) ... .seconds(3600)).live(),
-        .duration("unfurl.keeps", \.unfurl.keeps, .zero ... .seconds(86_400)).live(),
+        .integer("unfurl.max_redirects", \.kinds.unfurl.maxRedirects, 0...50).live(),
+        .duration("unfurl.timeout", \.kinds.unfurl.timeout, .milliseconds(100) ... .seconds(3600)).live(),
+        .duration("unfurl.hop_timeout", \.kinds.unfurl.hopTimeout, .milliseconds(100) ... .seconds(3600)).live(),
+        .duration("unfurl.keeps", \.kinds.unfurl.keeps, .zero ... .seconds(86_400)).live(),
         .many(
-            "unfurl.tracking_parameters", \.unfurl.trackingParameters,
+            "unfurl.tracking_parameters", \.trackingParameters,
             valid: "names of parameters without spaces, such as ref or xtor*"
         ) { text in
             let isName = (1...100).contains(text.utf8.count) && text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7f }
             return isName ? text : nil
         }.live(),
-        .one("unfurl.tracking_list", \.unfurl.trackingList, trackingList).live(),
+        .one("unfurl.tracking_list", \.trackingList, trackingList).live(),
         .many(
-            "unfurl.wrappers", \.unfurl.wrappers,
+            "unfurl.wrappers", \.kinds.unfurl.wrappers,
             valid: "a host, the beginning of a path and a parameter, such as go.example.org/out url"
-        ) { WrapperRule($0) == nil ? nil : $0 }.live(),
+        ) { WrapperRule($0) }.live(),
 
-        .integer("enrich.max_redirects", \.enrich.maxRedirects, 0...50).live(),
-        .duration("enrich.timeout", \.enrich.timeout, .milliseconds(100) ... .seconds(3600)).live(),
-        .size("enrich.max_size", \.enrich.maxBytes, 1024...(2 << 20)).live(),
+        .integer("enrich.max_redirects", \.kinds.enrich.maxRedirects, 0...50).live(),
+        .duration("enrich.timeout", \.kinds.enrich.timeout, .milliseconds(100) ... .seconds(3600)).live(),
+        .size("enrich.max_size", \.kinds.enrich.maxBytes, 1024...(2 << 20)).live(),
     ]
 
     /// Parses a proxy's address; an empty text means no proxy.

@@ -43,6 +43,13 @@ struct Setting: Sendable {
     }
 }
 
+extension DaemonConfiguration: Equatable {
+    /// Whether all settings have the same values.
+    public static func == (a: DaemonConfiguration, b: DaemonConfiguration) -> Bool {
+        Setting.all.allSatisfy { $0.isSame(a, b) }
+    }
+}
+
 /// The ways to read a value. A refusal says what was found and what to write instead.
 extension Setting {
     typealias Path<Value> = any WritableKeyPath<DaemonConfiguration, Value> & Sendable
@@ -109,9 +116,11 @@ extension Setting {
         }
     }
 
-    static func size(_ key: String, _ path: Path<Int64>, _ range: ClosedRange<Int64>) -> Setting {
-        one(key, path, valid: ByteSize.validText(in: range)) {
-            ByteSize($0).flatMap { range.contains($0.bytes) ? $0.bytes : nil }
+    static func size<Value: FixedWidthInteger & Sendable>(
+        _ key: String, _ path: Path<Value>, _ range: ClosedRange<Value>
+    ) -> Setting {
+        one(key, path, valid: ByteSize.validText(in: Int64(range.lowerBound)...Int64(range.upperBound))) {
+            ByteSize($0).flatMap { Value(exactly: $0.bytes) }.flatMap { range.contains($0) ? $0 : nil }
         }
     }
 

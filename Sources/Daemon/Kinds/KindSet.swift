@@ -37,14 +37,15 @@ final class KindSet: Sendable {
     }
 
     /// The kinds to register. Register them once; they follow ``replace(with:)``.
-    var kinds: [any Kind] { current.withLock(\.kinds).map { live($0) } }
+    var kinds: [any Kind] { current.withLock(\.kinds).enumerated().map { live($1, at: $0) } }
 
-    private func live<Base: Kind>(_ kind: Base) -> any Kind {
+    private func live<Base: Kind>(_: Base, at index: Int) -> any Kind {
         LiveKind<Base> { [self] in
             let generation = current.withLock { $0 }
-            // Every generation contains the same types, so the fallback to the first generation's kind is never
-            // needed.
-            return (generation.kinds.lazy.compactMap { $0 as? Base }.first ?? kind, generation)
+            guard let kind = generation.kinds[index] as? Base else {
+                preconditionFailure("every configuration has the same kinds in the same order")
+            }
+            return (kind, generation)
         }
     }
 }

@@ -20,7 +20,7 @@ public enum Daemon {
         _ configuration: DaemonConfiguration, in surroundings: DaemonSurroundings = DaemonSurroundings()
     ) async throws {
         warn(about: configuration, in: surroundings)
-        let kinds = KindSet(configuration.kinds)
+        let kinds = KindSet(configuration.completeKinds)
         let registry = try KindRegistry(kinds.kinds + surroundings.kinds)
         configuration.logTrackingList(surroundings.logger)
         try check(configuration, with: registry, in: surroundings)

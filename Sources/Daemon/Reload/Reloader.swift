@@ -100,8 +100,8 @@ actor Reloader {
         live.value = configuration
         threshold.level = configuration.logLevel
         runner.apply(configuration.runner)
-        if configuration != old { kinds.replace(with: configuration.kinds) }
-        if configuration.unfurl.trackingList != old.unfurl.trackingList { configuration.logTrackingList(logger) }
+        if configuration != old { kinds.replace(with: configuration.completeKinds) }
+        if configuration.trackingList != old.trackingList { configuration.logTrackingList(logger) }
     }
 }
 

@@ -8,12 +8,12 @@ import WebSyntax
 /// refused address and a refused port.
 public struct AddressPolicy: Sendable, Hashable {
     /// The permitted ports of public addresses. Default: 80, 443, 8080 and 8443.
-    public var ports: Set<UInt16>
+    public var ports: [UInt16]
     /// The rules of the administrator, which permit further hosts, addresses and ports. Default: none.
     public var allow: [AllowRule]
 
     /// Creates a policy from the permitted ports and the administrator's rules.
-    public init(ports: Set<UInt16> = [80, 443, 8080, 8443], allow: [AllowRule] = []) {
+    public init(ports: [UInt16] = [80, 443, 8080, 8443], allow: [AllowRule] = []) {
         self.ports = ports
         self.allow = allow
     }

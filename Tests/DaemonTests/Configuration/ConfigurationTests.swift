@@ -86,10 +86,10 @@ import Testing
     }
 
     @Test func listsComeFromEverySource() throws {
-        #expect(try load("upload:\n  roots: [/a, /b]\n").upload.roots == ["/a", "/b"])
-        #expect(try load(environment: ["HALYARD_UPLOAD_ROOTS": "/c,/d"]).upload.roots == ["/c", "/d"])
-        #expect(try load(flags: ["upload.roots": "/e,/f"]).upload.roots == ["/e", "/f"])
-        #expect(try load("upload:\n  roots: [/a]\n", flags: ["upload.roots": ""]).upload.roots == [])
+        #expect(try load("upload:\n  roots: [/a, /b]\n").kinds.upload.roots == ["/a", "/b"])
+        #expect(try load(environment: ["HALYARD_UPLOAD_ROOTS": "/c,/d"]).kinds.upload.roots == ["/c", "/d"])
+        #expect(try load(flags: ["upload.roots": "/e,/f"]).kinds.upload.roots == ["/e", "/f"])
+        #expect(try load("upload:\n  roots: [/a]\n", flags: ["upload.roots": ""]).kinds.upload.roots == [])
     }
 
     @Test func directoriesOfSystemdAreDefaults() throws {
@@ -101,7 +101,7 @@ import Testing
         #expect(configuration.database == "/var/lib/one/halyard.db")
         #expect(configuration.spoolDirectory == "/var/lib/one/spool")
         #expect(configuration.socket == "/tmp/x")
-        #expect(configuration.upload.credentials == "/run/credentials/one")
+        #expect(configuration.credentialFolder == "/run/credentials/one")
     }
 
     // MARK: What is refused
@@ -167,8 +167,8 @@ import Testing
         try folder.write("ref\na b c\n", to: "bad.txt")
         #expect(mkfifo(folder.path + "/pipe", 0o600) == 0)
         let key = "unfurl.tracking_list"
-        #expect(try load(flags: [key: folder.path + "/good.txt"]).unfurl.trackingList?.count == 2)
-        #expect(try load(flags: [key: ""]).unfurl.trackingList == nil)
+        #expect(try load(flags: [key: folder.path + "/good.txt"]).trackingList?.count == 2)
+        #expect(try load(flags: [key: ""]).trackingList == nil)
         for (name, reason) in [
             ("bad.txt", "whose line 2 is not a rule"), ("none.txt", "No such file or directory"),
             ("pipe", "which cannot be read"), (".", "which cannot be read"),

@@ -13,13 +13,14 @@ import Web
 @Suite struct InputCheckTests {
     private func configuration(root: String = "/srv/out") -> DaemonConfiguration {
         var configuration = DaemonConfiguration()
-        configuration.upload.roots = [root]
-        configuration.upload.credentialOrigins = [CredentialOrigin("storage=https://s3.example.org")].compactMap(\.self)
+        configuration.kinds.upload.roots = [root]
+        configuration.kinds.upload.credentialOrigins = [CredentialOrigin("storage=https://s3.example.org")].compactMap(
+            \.self)
         return configuration
     }
 
     private func check(root: String = "/srv/out") throws -> InputCheck {
-        InputCheck(kinds: try KindRegistry(KindSet(configuration(root: root).kinds).kinds))
+        InputCheck(kinds: try KindRegistry(KindSet(configuration(root: root).completeKinds).kinds))
     }
 
     private func planned(_ kind: String, _ input: String, _ stage: PlannedInput.Stage) throws -> PlannedInput {
@@ -123,6 +124,18 @@ import Web
         #expect(problem.map { "\($0.code)" } == code)
         // A definition may be written before.
         #expect(try check().problem(of: planned("upload", input, .definition)) == nil)
+    }
+
+    /// The registered kinds stay the same, and each finds its successor in the new configuration.
+    @Test func aReplacedConfigurationAppliesToTheNextCheck() throws {
+        let set = KindSet(configuration(root: "/srv/out").completeKinds)
+        let check = InputCheck(kinds: try KindRegistry(set.kinds))
+        let file = try planned("upload", #"{"to":"https://example.org/x","file":"/srv/new/x"}"#, .whole)
+        let page = try planned("enrich", #"{"url":"example.org"}"#, .whole)
+        #expect(check.problem(of: file)?.code == .outsideRoots)
+        set.replace(with: configuration(root: "/srv/new").completeKinds)
+        #expect(check.problem(of: file) == nil)
+        #expect(check.problem(of: page)?.code == .invalidInput)
     }
 
     @Test func aFileThatCanNeverBeSentIsRefused() throws {

@@ -34,7 +34,7 @@ import Testing
         let reads = Mutex(0)
         let itself = Mutex<Reloader?>(nil)
         let reloader = Reloader(
-            sources: sources, live: live, kinds: KindSet(before.kinds), runner: runner, notifier: Notifier(nil),
+            sources: sources, live: live, kinds: KindSet(before.completeKinds), runner: runner, notifier: Notifier(nil),
             threshold: LogThreshold(.info), logger: logger
         ) { () throws(StoreError) in
             let isFirst = reads.withLock { count in
