@@ -122,6 +122,20 @@ import Testing
         #expect(try connection.text(policies) == #"{"tries":7,"on":["x"]} {"delay":"none"} {"#)
     }
 
+    @Test func connectionsRecordErrors() throws {
+        let directory = try TemporaryDirectory()
+        try Self.database(ofSchema: 3, in: directory)
+        let connection = try Connection(path: directory.database, access: .readWrite)
+        try connection.execute(
+            #"""
+            UPDATE attempt SET connections = '[{"number":1,"failure":"reset by peer: \"failure\": no"},{"number":2}]'
+            """#)
+        try connection.migrate(path: directory.database)
+        let found: SQL = "SELECT DISTINCT connections FROM attempt"
+        #expect(
+            try connection.text(found) == #"[{"number":1,"error":"reset by peer: \"failure\": no"},{"number":2}]"#)
+    }
+
     @Test(arguments: versions)
     func aMigratedDatabaseHasTheSchemaOfANewOne(from version: Int64) async throws {
         let directory = try TemporaryDirectory()

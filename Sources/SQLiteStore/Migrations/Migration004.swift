@@ -7,8 +7,16 @@ extension Migration {
         version: 4,
         steps: [
             .rebuild(queueWithLimit), .rebuild(definitionWithTries), .rebuild(dependency),
-            .sql("ALTER TABLE cancelling RENAME COLUMN asked_ms TO requested_ms"),
+            .sql("ALTER TABLE cancelling RENAME COLUMN asked_ms TO requested_ms"), .sql(connectionErrors),
         ])
+
+    /// Renames a field of the connections that attempts recorded. Only a field's name is followed by a quotation mark
+    /// and a colon: inside a text, the quotation mark has a backslash before it.
+    private static let connectionErrors: SQL = """
+        UPDATE attempt
+        SET    connections = replace(connections, '"failure":', '"error":')
+        WHERE  connections IS NOT NULL
+        """
 
     private static let queueWithLimit = TableRebuild(
         table: "queue",
