@@ -18,7 +18,8 @@ package struct MediaFacts: Codable, Sendable, Hashable {
         guard
             let found = Self.png(reader) ?? Self.gif(reader) ?? Self.jpeg(reader) ?? Self.webp(reader) ?? Self.isoMedia(
                 reader)
-                ?? Self.ico(reader) ?? PDFFacts.read(bytes, gap: gap) ?? Self.other(reader) ?? Self.svg(reader)
+                ?? Self.ico(reader) ?? PDFFacts.read(bytes, gap: gap).map(Self.init(pdf:)) ?? Self.other(reader)
+                ?? Self.svg(reader)
         else { return nil }
         self = found
     }
@@ -27,6 +28,11 @@ package struct MediaFacts: Codable, Sendable, Hashable {
     static func hasSignature(_ bytes: [UInt8]) -> Bool {
         let reader = Bytes(bytes)
         return [png, gif, jpeg, webp, isoMedia, ico, other].contains { $0(reader) != nil }
+    }
+
+    private init(pdf: PDFFacts) {
+        self.init(contentType: "application/pdf")
+        (pages, title, authors) = (pdf.pages, pdf.title, pdf.authors)
     }
 
     init(contentType: String, width: Int? = nil, height: Int? = nil) {

@@ -1,6 +1,10 @@
-/// Reads a PDF's metadata from its information dictionary, its XMP metadata and the count in its page tree (ISO
-/// 32000-2, 7.7 and 14.3). Facts that are uncertain are omitted.
-enum PDFFacts {
+/// A PDF's metadata, from its information dictionary, its XMP metadata and the count in its page tree (ISO 32000-2, 7.7
+/// and 14.3). Facts that are uncertain are omitted.
+struct PDFFacts: Hashable {
+    var pages: Int?
+    var title: String?
+    var authors: [String]?
+
     private static let maxAuthors = 20
     private static let maxPages = 10_000_000
     /// The maximum size of a title or a name in bytes. A longer one is ignored.
@@ -10,14 +14,14 @@ enum PDFFacts {
 
     /// - Parameter gap: The part of the file that is missing in `bytes`, if they are the two ends of a long file.
     /// - Returns: Nil if the file is not a PDF.
-    static func read(_ bytes: [UInt8], gap: Range<Int>? = nil) -> MediaFacts? {
+    static func read(_ bytes: [UInt8], gap: Range<Int>? = nil) -> PDFFacts? {
         var budget = PDFBudget(for: bytes.count)
         return read(bytes, gap: gap, &budget)
     }
 
-    static func read(_ bytes: [UInt8], gap: Range<Int>? = nil, _ budget: inout PDFBudget) -> MediaFacts? {
+    static func read(_ bytes: [UInt8], gap: Range<Int>? = nil, _ budget: inout PDFBudget) -> PDFFacts? {
         guard let bytes = PDFBytes(bytes, gap: gap) else { return nil }
-        var facts = MediaFacts(contentType: "application/pdf")
+        var facts = PDFFacts()
         if let crossReference = PDFSections.read(bytes, &budget) {
             var file = PDFFile(bytes, crossReference, budget)
             add(from: &file, to: &facts)
@@ -27,7 +31,7 @@ enum PDFFacts {
         return facts
     }
 
-    private static func add(from file: inout PDFFile, to facts: inout MediaFacts) {
+    private static func add(from file: inout PDFFile, to facts: inout PDFFacts) {
         // The strings of an encrypted file are encrypted.
         let information = file.isEncrypted ? nil : file.resolve(file.trailer["Info"])?.dictionary
         let catalog = file.resolve(file.trailer["Root"])?.dictionary

@@ -140,7 +140,7 @@ public final class OutgoingClient: Sendable {
                 isFirstTry = false
                 continue
             }
-            strictHosts.learn(from: response)
+            strictHosts.learn(from: response.headers, of: response.url)
             let result = await Result.catching { () async throws(KindFailure) in try await use(response) }
             exchange.leave()
             sending?.cancel()
@@ -207,7 +207,7 @@ public final class OutgoingClient: Sendable {
         for request: OutgoingRequest, _ vetted: VettedAddresses, orKept mayBeKept: Bool
     ) async throws(KindFailure) -> Opened {
         let place = Connection.Place(request.url)
-        let trace = TraceStart(request, through: configuration.proxy)
+        let trace = TraceStart(request.method, request.url, through: configuration.proxy)
         if mayBeKept, let kept = pool.take(place, vetted.addresses) {
             return Opened(connection: kept, trace: trace.at(kept.address))
         }

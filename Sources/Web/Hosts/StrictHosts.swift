@@ -13,12 +13,11 @@ final class StrictHosts: Sendable {
     private let entries = Mutex<[String: Entry]>([:])
     private static let capacity = 4096
 
-    /// Learns from the response's header. Headers received over http and headers from IP addresses are ignored.
-    func learn(from response: OutgoingResponse) {
-        guard response.url.scheme == .https, case .domain = response.url.host,
-            let text = response.headers["strict-transport-security"].first
+    /// Learns from a response's header. Headers received over http and headers from IP addresses are ignored.
+    func learn(from headers: HTTPHeaders, of url: WebURL) {
+        guard url.scheme == .https, case .domain = url.host, let text = headers["strict-transport-security"].first
         else { return }
-        learn(text, of: response.url.host.lookupName, now: Int64(time(nil)))
+        learn(text, of: url.host.lookupName, now: Int64(time(nil)))
     }
 
     func learn(_ text: String, of host: String, now: Int64) {

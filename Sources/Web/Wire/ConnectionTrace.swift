@@ -12,13 +12,13 @@ struct TraceStart: Sendable {
     private let start = ContinuousClock.now
     private let startedAt: Timestamp?
 
-    init(_ request: OutgoingRequest, through proxy: ProxyServer?) {
+    init(_ method: HTTPMethod, _ url: WebURL, through proxy: ProxyServer?) {
         log = ConnectionLog.current
         startedAt = log?.now()
-        method = request.method.rawValue
+        self.method = method.rawValue
         // Avoids composing text if there is no record.
-        origin = log == nil ? "" : request.url.origin
-        port = request.url.port
+        origin = log == nil ? "" : url.origin
+        port = url.port
         self.proxy = log == nil ? nil : proxy?.description
     }
 
