@@ -163,7 +163,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ]),
         // The web: one way out, and the documents that come back.
-        // What addresses, dates and text on the web mean, without I/O.
+        // The syntax of addresses, dates and text on the web, without I/O.
         module("WebSyntax"),
         tests("WebSyntax", ["Samples"]),
         .systemLibrary(

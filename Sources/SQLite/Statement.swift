@@ -215,7 +215,7 @@ protocol PreparableStatement {
     func prepare(on connection: Connection) throws(SQLiteError)
 }
 
-/// What a ``Statement`` knows once it is prepared.
+/// The state of a ``Statement`` after it is prepared.
 @usableFromInline
 struct PreparedStatement {
     @usableFromInline var handle: OpaquePointer?

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Pages
 
-/// What the golden documents cannot hold: files that mean harm. A trap ends the test process.
+/// Hostile files, which the golden documents do not contain. A trap ends the test process.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct PDFTests {
     private static let halfMebibyte = 512 << 10
     /// Two pages, a title and an author.
@@ -99,8 +99,8 @@ import Testing
             PDFFilter.decode(stored[...], by: keys, &budget) == [10, 20, 10, 20, 11, 21, 6, 14, 7, 15])
     }
 
-    /// A file without a place for its objects is still a PDF, of which nothing is told.
-    private static func expectNothingTold(_ bytes: [UInt8]) {
+    /// A file whose objects cannot be located is still a PDF, but has no metadata.
+    private static func expectNoMetadata(_ bytes: [UInt8]) {
         #expect(PDFFacts.read(bytes) == PDFFacts())
     }
 
@@ -108,12 +108,12 @@ import Testing
         "[1 99999999999 1]", "[8 8 8]", "[0 0 0]", "[-1 2 1]", "[1]", "[9223372036854775807 1 1]", "null",
     ])
     func widthsThatMakeNoSenseAreNotUsed(widths: String) {
-        Self.expectNothingTold(Self.withCrossReferenceStream(widths: widths))
+        Self.expectNoMetadata(Self.withCrossReferenceStream(widths: widths))
     }
 
     @Test(arguments: ["[0 999999999999]", "[8388607 999]", "[-5 3]", "[9223372036854775807 3]"])
     func indexThatMakesNoSenseIsNotUsed(index: String) {
-        Self.expectNothingTold(Self.withCrossReferenceStream(index: index))
+        Self.expectNoMetadata(Self.withCrossReferenceStream(index: index))
     }
 
     @Test func crossReferenceStreamThatIsShorterThanItSaysIsUsedToItsEnd() {
@@ -166,12 +166,12 @@ import Testing
         bytes += Array("xref\n1 3\n".utf8)
         for place in ["0000000008", "9999999999", "0000000012"] { bytes += Array("\(place) 00000 n \n".utf8) }
         bytes += Array("trailer<</Root 1 0 R/Info 3 0 R>>\nstartxref\n\(start)\n".utf8)
-        Self.expectNothingTold(bytes)
+        Self.expectNoMetadata(bytes)
     }
 
     @Test(arguments: ["1e9", "99999999999999999999", "-1", "", "(", "4000000000"])
     func startThatMakesNoSenseIsNotUsed(start: String) {
-        Self.expectNothingTold(Self.withTable().bytes + Array("startxref \(start)".utf8))
+        Self.expectNoMetadata(Self.withTable().bytes + Array("startxref \(start)".utf8))
     }
 
     // MARK: Two ends of a long file
@@ -183,7 +183,7 @@ import Testing
         #expect(facts?.authors == ["Ém"])
         #expect(facts?.pages == 40)
         // Without their distance the places are wrong.
-        Self.expectNothingTold(ends)
+        Self.expectNoMetadata(ends)
     }
 
     /// What the gap cuts is absent, and nothing is read across it.

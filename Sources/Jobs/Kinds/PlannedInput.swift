@@ -41,7 +41,7 @@ public struct InputMismatch: Error, Hashable, CustomStringConvertible { public l
 
 /// The reason why a kind refuses an input before any job runs with it.
 public struct InputRefusal: Sendable, Hashable {
-    /// What is wrong with the input. Callers are told the difference, so that they can act on it.
+    /// The reasons for a refusal. A caller gets a different error for each, since each needs a different remedy.
     public enum Reason: Sendable, Hashable {
         /// A field is missing or invalid.
         case invalid
@@ -52,9 +52,9 @@ public struct InputRefusal: Sendable, Hashable {
         case credentialRefused
     }
 
-    /// What is wrong with the input.
+    /// The reason for the refusal.
     public var reason: Reason
-    /// What is wrong and how to solve it, in whole sentences for people.
+    /// The problem and its remedy, in whole sentences for people.
     public var message: String
 
     /// Creates a refusal. Default: the input is invalid.

@@ -15,7 +15,7 @@ import OperationTypes
 /// - I8: One exchange records at most ``maxWeight`` ends and rows of their children. An end with more children is not
 ///   sent until the store has prepared them; meanwhile it keeps its slot.
 struct ClaimLoop {
-    /// What one exchange sends to the store.
+    /// The content of one exchange with the store.
     struct Batch {
         var ends: [EndedAttempt]
         var claim: ClaimRequest?

@@ -196,7 +196,7 @@ extension Migration {
         WHERE       job.state = \(JobState.ready)
         """
 
-    /// What can be enqueued by name.
+    /// The definitions and graph definitions that can be enqueued.
     private static let definitions: SQL = """
         CREATE VIEW definitions AS
         SELECT      definition.name                            AS name,
@@ -222,7 +222,7 @@ extension Migration {
         WHERE       graph_definition.replaced_ms IS NULL
         """
 
-    /// What is enqueued when.
+    /// The schedules, with their last and next times.
     private static let schedules: SQL = """
         CREATE VIEW schedules AS
         SELECT      schedule.name                              AS schedule,

@@ -27,7 +27,7 @@ import Testing
         (12, [(3, 100), (1, 100)], [9, 3]),
         (10, [(1, 100), (1, 100)], [5, 5]),
         (7, [(5, 100), (1, 100), (1, 100)], [5, 1, 1]),
-        // What one demand does not want goes to the others, by their weights.
+        // The slots that one queue does not need go to the others, by their weights.
         (12, [(8, 2), (2, 100), (1, 100)], [2, 7, 3]),
         (5, [(1, 100)], [5]),
     ])

@@ -277,7 +277,8 @@ import WebSyntax
         return start + [UInt8](repeating: 0x20, count: place - start.count) + Array(end(place).utf8)
     }
 
-    /// Of a PDF longer than what is read, the end is asked for: its facts stand there. What is read twice is used once.
+    /// A PDF that is longer than the limit is read at both ends, since its metadata is found from its end. Bytes that
+    /// arrive twice are used once.
     @Test(arguments: [3 << 20, 2 << 20 + 1, 2 << 20 + 170, 2 << 20 + 256 << 10])
     func longPDFIsReadAtBothEnds(count: Int) async throws {
         let pdf = Self.longPDF(count)
