@@ -20,7 +20,7 @@ BEGIN {
     key = $0; sub(/:.*/, "", key)
     value = $0; sub(/^[^:]*: */, "", value)
     if (!indented) group = value == "" ? key "." : ""
-    # A name that only holds others is told by their names.
+    # The name of a group is part of the names of its keys.
     if (value == "" && !indented) next
     print ".TP\n\\fB" escaped((indented ? group : "") key) "\\fR: " escaped(value)
     flush_text()

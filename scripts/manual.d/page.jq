@@ -7,7 +7,7 @@ def trimmed: gsub("^[ \n]+|[ \n]+$"; "");
 
 def names: [.names[]? | if .kind == "long" then "--" + .name else "-" + .name end];
 
-# An argument as it stands in the synopsis.
+# An argument as the synopsis shows it.
 def usage:
     . as $argument
     | (if .kind == "positional" then .valueName | italic
@@ -24,7 +24,7 @@ def listed:
     + (if .allValues then "\nOne of " + ([.allValues[] | bold] | join(", ")) + "." else "" end)
     + (if .defaultValue then "\nThe default is " + (.defaultValue | bold) + "." else "" end);
 
-# Paragraphs; lines that are indented stand as they are; a table of numbers becomes a list.
+# Formats paragraphs; indented lines stay unchanged; a table of numbers becomes a list.
 def prose:
     split("\n\n") | map(
         if test("^[A-Z ]+\n") then
@@ -70,21 +70,21 @@ def hasVerbs: (subverbs | length) > 0;
   (if ($command | hasVerbs | not) or $verb == "" then $command | arguments else empty end),
   (if $program.commandName == "halyard" then
       ".SH FILES",
-      ".TP\n.I /run/halyard/halyard.sock\nThe control socket, unless \\fBHALYARD_SOCKET\\fR or \\fB\\-\\-socket\\fR names another one.",
-      ".TP\n.I /var/lib/halyard/halyard.db\nThe database, read with \\fBsqlite3\\fR(1) at any time; used where no daemon runs, unless \\fBHALYARD_DATABASE\\fR or \\fB\\-\\-database\\fR names another one.",
+      ".TP\n.I /run/halyard/halyard.sock\nThe control socket, unless \\fBHALYARD_SOCKET\\fR or \\fB\\-\\-socket\\fR is set.",
+      ".TP\n.I /var/lib/halyard/halyard.db\nThe database that halyard uses if no daemon runs, unless \\fBHALYARD_DATABASE\\fR or \\fB\\-\\-database\\fR is set. \\fBsqlite3\\fR(1) can read it at any time.",
       (if $verb != "" then ".SH EXIT STATUS", ".PP", "See \\fBhalyard\\fR(1)." else empty end)
    else
       ".SH FILES",
-      ".TP\n.I /etc/halyard/halyard.yaml\nThe configuration, see \\fBhalyard.yaml\\fR(5).",
-      ".TP\n.I /etc/halyard/definitions.yaml\nThe definitions and queues that a new database begins with.",
-      ".TP\n.I /var/lib/halyard/halyard.db\nThe database. Back it up while the daemon runs with \\fBsqlite3\\fR(1) and its command .backup.",
+      ".TP\n.I /etc/halyard/halyard.yaml\nThe configuration; see \\fBhalyard.yaml\\fR(5).",
+      ".TP\n.I /etc/halyard/definitions.yaml\nThe initial definitions, schedules and queues of a new database.",
+      ".TP\n.I /var/lib/halyard/halyard.db\nThe database. To back it up while the daemon runs, use the command .backup of \\fBsqlite3\\fR(1).",
       ".TP\n.I /run/halyard/halyard.sock\nThe control socket.",
       ".SH ENVIRONMENT",
-      ".TP\n.B HALYARD_CONFIG\nThe configuration file. Every key of it has a variable too: \\fBHALYARD_UPLOAD_ROOTS\\fR for upload.roots.",
-      ".TP\n.B STATE_DIRECTORY\\fR, \\fBRUNTIME_DIRECTORY\\fR, \\fBCONFIGURATION_DIRECTORY\\fR, \\fBCREDENTIALS_DIRECTORY\nSet by \\fBsystemd.exec\\fR(5): where the database, the socket, the configuration and the tokens of uploads are.",
-      ".TP\n.B NOTIFY_SOCKET\\fR, \\fBWATCHDOG_USEC\\fR, \\fBLISTEN_FDS\nThe service manager is told of readiness, progress and the end, as \\fBsd_notify\\fR(3) describes; a socket that it passes is used.",
+      ".TP\n.B HALYARD_CONFIG\nThe configuration file. Each key also has a variable, such as \\fBHALYARD_UPLOAD_ROOTS\\fR for upload.roots.",
+      ".TP\n.B STATE_DIRECTORY\\fR, \\fBRUNTIME_DIRECTORY\\fR, \\fBCONFIGURATION_DIRECTORY\\fR, \\fBCREDENTIALS_DIRECTORY\nThe folders of the database, the socket, the configuration and the tokens for uploads, as set by systemd; see \\fBsystemd.exec\\fR(5).",
+      ".TP\n.B NOTIFY_SOCKET\\fR, \\fBWATCHDOG_USEC\\fR, \\fBLISTEN_FDS\nSet by the service manager. The daemon reports to it when it is ready, makes progress or stops, as in \\fBsd_notify\\fR(3), and uses the socket that it passes.",
       ".SH SECURITY", ".PP",
-      "Who may connect to the socket (the group of the service) can make the daemon fetch public addresses, send files beneath upload.roots with the tokens it was given, cancel any job, change queues and definitions, and delete finished jobs. A token goes only to the servers that upload.credential_origins names for it. Such a user cannot run programs, read other files, or write to the database file."
+      "Members of the socket's group can make the daemon fetch public addresses, upload files from upload.roots to any public address, and send each token to the servers that upload.credential_origins lists for it. They can also cancel and prune jobs, and change queues and definitions. They cannot run programs, make the daemon read other files, or write to the database file."
    end),
   ".SH SEE ALSO",
   ".PP",

@@ -1,4 +1,4 @@
-// Preloaded: each sync takes three seconds, as on a disk that is busy.
+// For LD_PRELOAD: makes each sync take three seconds, as on a busy disk.
 #include <sys/syscall.h>
 #include <unistd.h>
 
