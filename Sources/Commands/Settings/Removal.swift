@@ -6,8 +6,8 @@ import Jobs
 struct Removal {
     /// The behaviour of these verbs if a removal is refused; part of their help.
     static let promise = """
-        All names are looked up first: if one is unknown, nothing is removed. Removal then goes name by name and stops at the \
-        first refusal; the message lists the names already removed.
+        All names are looked up first: if one is unknown, nothing is removed. The command then removes one name after the \
+        other and stops at the first refusal; the message lists the names already removed.
         """
 
     let common: CommonOptions

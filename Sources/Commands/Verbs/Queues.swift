@@ -104,7 +104,8 @@ extension Halyard {
                 commandName: "remove", abstract: "Remove unused queues; their finished jobs stay.",
                 discussion: """
                     A queue cannot be removed while unfinished jobs, definitions, graph definitions or schedules use it. The queue \
-                    named default cannot be removed. Code that enqueues a job creates the job's queue again. \(Removal.promise)
+                    named default cannot be removed. If the code of an operation enqueues a job into a removed queue, the queue is \
+                    created again. \(Removal.promise)
                     """)
 
             @Argument(help: "The queue's name.", completion: .names(.queues), transform: NameArgument.read)

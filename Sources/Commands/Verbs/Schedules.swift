@@ -72,8 +72,8 @@ extension Halyard {
                 commandName: "next", abstract: "Print the next times of calendar expressions.",
                 discussion: """
                     Prints the normalized form of each expression, then the next times at which a schedule with all of them would fire. \
-                    With several expressions, each time names the expressions that match it. Needs no daemon. Times are in the \
-                    time zone of the expression, else in that of this machine.
+                    If there are several expressions, each line names those that match its time. Needs no daemon. If an expression \
+                    has no time zone, its times are in the time zone of this machine.
 
                     halyard schedules next 'Mon..Fri 09:00' '*-*~01 12:00 Europe/Berlin'
                     """)

@@ -8,7 +8,8 @@ extension Halyard {
             commandName: "watch", abstract: "Follow a job, a graph or everything, with live progress.",
             discussion: """
                 Follows a job or a graph until it is final, then prints why jobs failed on standard error; the exit code is the \
-                outcome, as for wait. Follows everything until Ctrl-C. If standard output is not a terminal, each change is a line.
+                outcome, as for wait. Follows everything until Ctrl-C. If standard output is not a terminal, prints one line for \
+                each change.
                 """)
 
         @Argument(

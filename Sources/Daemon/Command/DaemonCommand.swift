@@ -39,7 +39,7 @@ public struct DaemonCommand: ParsableCommand {
 
     @Option(
         name: .customLong("set"), parsing: .unconditionalSingleValue,
-        help: ArgumentHelp("Set a key of the configuration; lists are written a,b.", valueName: "key=value"))
+        help: ArgumentHelp("Set a configuration key; write a list as a,b.", valueName: "key=value"))
     var settings: [String] = []
 
     @Flag(help: "Check the configuration and the initial definitions, print every problem, and exit.")
