@@ -10,7 +10,7 @@ import Jobs
 ///     kind: unfurl
 ///     queue: network
 ///     timeout: 30s
-///     retry: {attempts: 5, delay: exponential, initial: 1s, cap: 5m}
+///     retry: {tries: 5, delay: exponential, initial: 1s, cap: 5m}
 /// graphs:
 ///   save-link:
 ///     parameters: {url: unfurl.url, to: upload.to}
@@ -31,10 +31,10 @@ public struct DefinitionDocument: Sendable {
     public var change: DefinitionChange
     /// The line at which each entry begins, from 1; empty for a JSON document.
     public var lines: [DefinitionProblem.Subject: Int]
-    /// Why parts of the document cannot be read. ``change`` is without these parts and of use only for further checks.
+    /// The reasons why parts of the document are invalid. ``change`` lacks these parts, so use it only for checks.
     public private(set) var shapeProblems: [DefinitionsProblem] = []
     private var paths: [DefinitionProblem.Subject: [String]] = [:]
-    /// The things that other checks can judge although there are problems of shape; nil without such problems: all.
+    /// The entries that other checks can judge despite the problems of shape; nil if there are none, so all entries.
     private var judged: Set<DefinitionProblem.Subject>?
     private let tree: YAMLTree
 
@@ -52,10 +52,10 @@ public struct DefinitionDocument: Sendable {
         throw first
     }
 
-    /// Reads a document in the same way as ``parse(_:)``, and goes on after problems of shape, for callers that also check
-    /// the rest. They report with ``descriptions(with:)``.
+    /// Parses a document in the same way as ``parse(_:)``, but continues after problems of shape, for callers that also
+    /// check the rest. To report all problems, they call ``descriptions(with:)``.
     ///
-    /// - Throws: When the text is not YAML.
+    /// - Throws: ``DefinitionsProblem`` if the text is not YAML.
     public static func read(_ text: String) throws(DefinitionsProblem) -> DefinitionDocument {
         let tree = try YAMLTree(text)
         var reader = PatientReader()
@@ -67,9 +67,9 @@ public struct DefinitionDocument: Sendable {
         return document
     }
 
-    /// The things that have none of the problems and refer to no other thing that has one.
+    /// The entries that have none of the problems and do not refer to an entry that has one.
     private func unaffected(by faulty: [[String]]) -> Set<DefinitionProblem.Subject> {
-        // The rest of a list has other numbers than the list in the document.
+        // If entries of a list are missing, the indexes of the others differ from those in the document.
         guard faulty.allSatisfy({ $0.count > 1 }), paths.values.allSatisfy({ Int($0[1]) == nil }) else { return [] }
         func names(_ sections: String...) -> Set<String> {
             Set(faulty.filter { sections.contains($0[0]) }.map { $0[1] })
@@ -96,8 +96,8 @@ public struct DefinitionDocument: Sendable {
         }
     }
 
-    /// Describes each problem of shape, and each problem that other checks found with ``change`` and that is not merely a
-    /// consequence.
+    /// Describes each problem of shape, and the problems that other checks found in ``change``, without those that merely
+    /// follow from a problem of shape.
     public func descriptions(with problems: [DefinitionProblem]) -> [String] {
         let others = problems.filter { judged?.contains($0.subject) ?? true }
         return shapeProblems.flatMap(\.descriptions) + others.map(describe)

@@ -87,7 +87,7 @@ struct PatientReader {
     }
 
     /// Valid values for the elements of lists. One of them replaces an invalid element, so that the rest of the list is
-    /// checked, too.
+    /// also checked.
     private static let standIns = ["calendar": "daily", "delays": "1s", "on": "timed_out"]
 
     /// Removes the value at a path, or else the nearest enclosing value that can be removed. Nil if there is none.
