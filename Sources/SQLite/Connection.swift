@@ -39,7 +39,7 @@ public final class Connection {
             case .readWriteCreate: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
             }
         var opened: OpaquePointer?
-        // NOMUTEX: SQLite needs no lock of its own, since only one thread at a time uses a connection.
+        // NOMUTEX: SQLite needs no lock, since only one thread at a time uses a connection.
         let name = access == .readOnlyAlone ? Self.aloneURI(of: path) : path
         let code = sqlite3_open_v2(name, &opened, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
         guard code == SQLITE_OK, let opened else {
@@ -135,7 +135,7 @@ public final class Connection {
         }
     }
 
-    /// The number of each name of a parameter, as it is written in SQL.
+    /// The number of each parameter name, by the name as written in SQL.
     func parameterNames<Name: ParameterName>(_ names: Name.Type) -> [String: UInt8] {
         if let known = parameterNames[ObjectIdentifier(names)] { return known }
         let all = Dictionary(uniqueKeysWithValues: Name.allCases.map { (":\($0)", $0.rawValue) })

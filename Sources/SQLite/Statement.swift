@@ -1,7 +1,7 @@
 import CSQLite
 
-/// A statement, declared before there is a connection and prepared once for one: alone by ``Connection/prepare(_:)``, or
-/// with all others of its owner by ``Connection/prepare(statementsOf:)``.
+/// A statement that is declared without a connection and prepared once, for one connection: alone by
+/// ``Connection/prepare(_:)``, or with its owner's other statements by ``Connection/prepare(statementsOf:)``.
 ///
 /// Every run binds all parameters by their names: `start.run([.job <- job, .now <- now])`. A name is resolved to its
 /// index when the statement is prepared. Columns are numbered from 0.
@@ -148,8 +148,8 @@ public final class Statement<Name: ParameterName>: PreparableStatement {
 
     // MARK: Binding
 
-    /// Binds every parameter, for a run by ``step()``. Traps if a value is missing, if the statement has no parameter
-    /// of a name, or if the statement is running.
+    /// Binds every parameter, for a run by ``step()``. Traps if a value is missing, if a name is not a parameter of the
+    /// statement, or if the statement is running.
     @inlinable
     public func bind<let count: Int>(_ values: [count of Bound<Name>]) throws(SQLiteError) {
         var bound: UInt64 = 0
@@ -207,7 +207,7 @@ public final class Statement<Name: ParameterName>: PreparableStatement {
     }
 }
 
-/// A value that only contains statements, and groups of them.
+/// A value that contains only statements and groups of statements.
 public protocol StatementGroup {}
 
 /// A ``Statement`` with any names.

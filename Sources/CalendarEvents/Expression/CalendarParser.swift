@@ -11,7 +11,7 @@ struct CalendarParser {
     /// The components of a list; nil for `*`.
     typealias Chain = [Placed]?
 
-    /// As many as systemd accepts: its limit is 240, but it counts from zero.
+    /// The same number as in systemd, whose limit of 240 counts from zero.
     static let maxComponents = 241
     private static let maxBytes = 4096
     static let second = 1_000_000

@@ -84,7 +84,7 @@ extension ZoneRule {
     private struct Reader {
         /// The hours of an offset from UTC, as POSIX limits them.
         static let offsetHours = 0...24
-        /// The hours of a transition's time, which may lie days away (RFC 8536, 3.3.1).
+        /// The hours of a transition's time, which may be days away (RFC 8536, 3.3.1).
         private static let transitionHours = 0...167
 
         private var bytes: ArraySlice<UInt8>

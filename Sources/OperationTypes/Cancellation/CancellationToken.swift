@@ -86,7 +86,7 @@ public struct CancellationRegistration: Sendable {
     let state: CancellationState?
     let id: UInt64
 
-    /// Removes the closure. Unless it has begun to run, it never will. It may still be running on another thread when
+    /// Removes the closure. If it has not begun to run, it never will. It may still be running on another thread when
     /// this returns.
     public func unregister() { state?.unregister(id) }
 }

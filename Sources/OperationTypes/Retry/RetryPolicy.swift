@@ -3,7 +3,7 @@
 /// A policy uses neither a clock nor a random generator: the caller passes the number of the try and a random number,
 /// and receives a decision that can be stored.
 public struct RetryPolicy: Sendable, Hashable {
-    /// The number of tries in all, including the first; at least 1.
+    /// The maximum number of tries, including the first; at least 1.
     public var tries: Int
     /// The wait before the next try, before jitter.
     public var delay: Delay

@@ -22,7 +22,7 @@ package struct Fifo<Element> {
             elements.removeAll(keepingCapacity: taken < 1024)
             taken = 0
         } else if taken * 2 >= elements.count {
-            // Moves at most as many elements as were taken since the last move, so the cost of each is constant.
+            // Moves at most as many elements as were taken since the last move, so the average cost is constant.
             elements.removeFirst(taken)
             taken = 0
         }

@@ -22,7 +22,7 @@ package final class Waiter<Outcome: Sendable>: @unchecked Sendable {
         early = nil
     }
 
-    /// Whether there is an outcome, or none will come.
+    /// Whether the wait is over: there is an outcome, or there will be none.
     package var isOver: Bool { lock.withLock { _ in isEnded } }
 
     /// Supplies the outcome and resumes the task. Later calls do nothing.

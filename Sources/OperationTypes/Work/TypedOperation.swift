@@ -9,7 +9,7 @@ public protocol TypedOperation<Input, Output, Failure>: Sendable {
 
     /// Does the work.
     ///
-    /// When the work should stop, its task is cancelled, and `context.cancellation` with it. The operation should then
+    /// When the work should stop, its task and `context.cancellation` are cancelled. The operation should then
     /// throw soon. An error that it throws after that does not count as a failure.
     ///
     /// - Throws: The failure of the work.
@@ -52,7 +52,7 @@ public struct OperationContext: Sendable {
 public struct OperationProgress: Sendable, Hashable, Codable {
     /// The number of completed units.
     public var completed: Int64
-    /// The number of units in all; nil while it is unknown.
+    /// The total number of units; nil while it is unknown.
     public var total: Int64?
     /// The unit that is counted, such as `bytes`.
     public var unit: String

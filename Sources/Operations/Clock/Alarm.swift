@@ -15,7 +15,7 @@ final class Alarm: Sendable {
     func set(after duration: Duration, clock: any Clock<Duration>, _ body: @escaping @Sendable () -> Void) {
         state.withLock { state in
             guard case .idle = state else { return }
-            // No other task awaits this one. It ends with its wait, which cancelling the alarm also ends.
+            // No other task awaits this one. It ends when the wait ends or the alarm is cancelled.
             let wait = Task.detached {
                 do { try await clock.sleep(for: duration) } catch { return }
                 // The body may block its thread, which code in a task must not do.

@@ -94,8 +94,8 @@ public final class LinearOperationQueue: Sendable {
 
     // MARK: Settings
 
-    /// The limit of operations that execute at the same time. Default: ``defaultMaxConcurrentOperationCount``, which
-    /// allows as many as there are threads for.
+    /// The maximum number of operations that execute at the same time. Default:
+    /// ``defaultMaxConcurrentOperationCount``, which allows as many as there are threads for.
     public var maxConcurrentOperationCount: Int {
         get { state.withLock { $0.limit == .max ? Self.defaultMaxConcurrentOperationCount : $0.limit } }
         set {

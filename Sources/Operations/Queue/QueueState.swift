@@ -9,7 +9,7 @@ import OperationTypes
 /// 2. No step here raises `executing` above the limit.
 /// 3. A slot executes only after it was ready, and is ready at most once for each start.
 struct QueueState: Sendable {
-    /// A slot and one of its uses, since slots are reused.
+    /// A slot and the number of its use, since slots are reused.
     struct Place: Sendable, Hashable {
         let index: Int
         /// The number of the addition: operations with lower numbers were added before.
@@ -134,7 +134,7 @@ struct QueueState: Sendable {
         if slots[place.index].waiting == 0 { makeReady(place) }
     }
 
-    /// Makes an operation ready if it is waiting. An operation that is ready, executing or gone stays as it is, so that
+    /// Makes an operation ready if it is waiting. An operation that is ready, executing or gone does not change, so that
     /// it is not started twice (3): several causes may make it ready.
     private mutating func makeReady(_ place: Place) {
         guard isCurrent(place), slots[place.index].stage == .waiting, let operation = slots[place.index].operation

@@ -5,7 +5,7 @@ import Synchronization
 public final class LogThreshold: Sendable {
     private let value: Mutex<Logger.Level>
 
-    /// Creates a threshold with a first level.
+    /// Creates a threshold with an initial level.
     public init(_ level: Logger.Level) { value = Mutex(level) }
 
     /// The current level. Any thread may read and change it.
