@@ -2,7 +2,7 @@ import Jobs
 import Logging
 
 extension JobRunner {
-    /// Rescues the jobs that the last process left running, and logs what became of them.
+    /// Rescues the jobs that the last process left running, and logs the new state of each.
     func rescueOrphans() async throws(StoreError) {
         let rescued = try await store.rescueOrphans(maxRescues: maxRescues, after: lastEnd, now: wallClock.now)
         for job in rescued.failed {

@@ -37,7 +37,7 @@ public final class SQLiteJobStore: JobStore {
     ) throws(StoreOpenError) -> SQLiteJobStore {
         let opening = try Opening(lock, options, clock)
         let path = opening.location.path
-        // The readers are opened here, too: they recover and read as the writer does, so they can meet the same errors.
+        // Open the readers here as well: they recover and read as the writer does, so they can meet the same errors.
         let (writer, reader, lister, files) = try opening.open { (connection) throws(StoreOpenError) in
             (
                 try opening.writer(on: connection),

@@ -25,7 +25,7 @@ final class BlockingChecks: Sendable {
     /// - Parameter limit: How long all checks of the request may take together.
     func request(limit: Duration = .seconds(1)) -> Request { Request(self, limit: limit) }
 
-    /// The checks of one request. After the first that takes too long, the request checks nothing more.
+    /// The checks of one request. After the first check that takes too long, the request runs no further checks.
     final class Request: Sendable {
         private let checks: BlockingChecks
         private let left: Mutex<Duration>

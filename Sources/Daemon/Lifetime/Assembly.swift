@@ -38,7 +38,7 @@ struct Assembly {
         after lastEnd: LastEnd, _ kinds: KindSet, _ registry: KindRegistry, _ endpoint: ControlEndpoint?,
         _ ending: HangGuard
     ) async throws {
-        // Trapped first: a signal that arrives meanwhile waits until the services run.
+        // Trap signals first: a signal that arrives before the services run is delivered when they do.
         let signals = surroundings.handlesSignals ? await SignalService.trap() : nil
         let logger = surroundings.logger
         let notifier = surroundings.notifier

@@ -93,9 +93,9 @@ public enum Daemon {
             try SQLiteJobStore.checkHeader(ofDatabaseAt: configuration.database)
             for change in DatabaseModes.narrow(configuration.database) { surroundings.logger.warning("\(change)") }
         } catch {
-            // The file of another program keeps its mode, and nothing is made next to it.
+            // The file of another program keeps its mode, and no file is created next to it.
             if error.isOfAnotherProgram { throw error }
-            // Opening the database creates it, or says more.
+            // Opening the database creates it, or reports the problem in more detail.
         }
     }
 

@@ -30,7 +30,7 @@ public struct DaemonSurroundings: Sendable {
     public var store = StoreOptions()
     /// How long the start waits for a command that holds the database.
     public var lockPatience: Duration = .seconds(30)
-    /// How much longer than the drain and the grace period the daemon may take to end.
+    /// How long the daemon may take to end, in addition to the drain and the grace periods.
     public var endPatience: Duration = .seconds(30)
     /// Called when a part of the daemon hangs, after the daemon has asked the service manager to end the process.
     public var onHang: @Sendable (DaemonFailure) -> Void = { _ in }

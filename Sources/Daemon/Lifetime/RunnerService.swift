@@ -12,7 +12,7 @@ struct RunnerService: Service {
     /// Reports a hang if the daemon does not end in time. It covers the time from the drain to the closing of
     /// the database.
     let ending: HangGuard
-    /// How much longer than the drain and the grace periods the daemon may take to end.
+    /// How long the daemon may take to end, in addition to the drain and the grace periods.
     let patience: Duration
     let drainTimeout: @Sendable () -> Duration
     let grace: @Sendable () -> Duration

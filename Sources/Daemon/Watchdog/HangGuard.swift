@@ -13,8 +13,8 @@ import Systemd
 /// time to finish.
 final class HangGuard: Sendable {
     private struct State {
-        /// Identifies the expected end. While a ring asks for the reason, that end may come and a new one may be
-        /// expected.
+        /// Identifies the expected end. While a ring determines the reason, the operation may end, and another end
+        /// may be expected.
         var lastNumber = 0
         var expected: Expected?
         var problem: String?

@@ -4,7 +4,7 @@ extension Catalog {
     /// Checks a change before it is written.
     ///
     /// - Returns: The reasons against the change. If there are none, everything in the change will be usable, and
-    ///   everything that is usable now will stay so.
+    ///   everything that is usable now will remain usable.
     public func check(_ change: DefinitionChange) -> [DefinitionProblem] {
         let after = Catalog(definitions.applying(change), after: self)
         var problems = checkQueues(change) + checkNames(change) + checkSchedules(change)

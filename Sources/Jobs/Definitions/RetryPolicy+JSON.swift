@@ -4,7 +4,7 @@ import OperationTypes
 ///
 /// | field | meaning | default |
 /// | --- | --- | --- |
-/// | `tries` | the total number of tries, 1 to 1000 | 5 |
+/// | `tries` | the maximum number of tries, including the first, 1 to 1000 | 5 |
 /// | `delay` | `none`, `constant`, `exponential` or `list` | `exponential` |
 /// | `initial` | the wait (`constant`), or the first wait (`exponential`) | 1s |
 /// | `multiplier` | the factor from one wait to the next (`exponential`), 1 to 100 | 2 |

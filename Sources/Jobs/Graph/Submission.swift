@@ -34,8 +34,8 @@ public struct Submission: Sendable, Hashable {
         case now
         /// Not before this moment of the wall clock.
         case at(Timestamp)
-        /// Not before this much real time has passed since the job was accepted, even if the wall clock is set
-        /// meanwhile.
+        /// Not before this much real time has passed since the job was accepted, even if the wall clock is set in the
+        /// meantime.
         case after(Duration)
 
         /// Whether the job has to wait, given the wall clock's current time.

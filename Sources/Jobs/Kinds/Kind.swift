@@ -42,7 +42,7 @@ where Input: Codable, Output: Codable, Failure: OperationFailure {
     /// Returns a check that ``refusal(of:)`` cannot make because it may block, for example on a disk; nil if there is
     /// nothing to check, which is the default.
     ///
-    /// The daemon runs the check on a thread of its own, and gives all checks of one request a second together. It
+    /// The daemon runs the check on a separate thread. All checks of one request together may take a second. The daemon
     /// accepts an input whose check takes longer, so that only the run finds the problem.
     func blockingCheck(of input: PlannedInput) -> (@Sendable () -> InputRefusal?)?
 
@@ -53,14 +53,14 @@ where Input: Codable, Output: Codable, Failure: OperationFailure {
 
     /// Removes state that the kind kept for another attempt of the job. The runner calls it once the job's success is
     /// durable. A crash can prevent the call; ``cleanUp(asking:)`` then does the same at the next start. It must
-    /// return quickly, because the runner claims no jobs meanwhile. The default does nothing.
+    /// return quickly, because the runner claims no jobs until it does. The default does nothing.
     func didSucceed(_ job: JobID)
 
     /// Cleans up remote state that ended jobs left behind, such as an unfinished upload on a server. The daemon calls
     /// it when it starts, after jobs were cancelled or failed, and every hour while something is left. The default does
     /// nothing.
     ///
-    /// - Parameter state: Returns the state of a job; nil if there is no such job, or no longer.
+    /// - Parameter state: Returns the state of a job; nil if the job does not exist or was pruned.
     /// - Returns: Whether some state is left to clean up later.
     /// - Throws: The error of `state`. The next call tries again.
     func cleanUp(
@@ -199,7 +199,7 @@ public struct JobContext: Sendable {
         self.onEnqueue = onEnqueue
     }
 
-    /// Whether this attempt was told to stop and the job will not run again, because the job was cancelled or its last
+    /// Whether this attempt was asked to stop and the job will not run again, because the job was cancelled or its last
     /// attempt timed out. If so, work begun elsewhere may be undone.
     public var isStoppedForGood: Bool { isStopped() }
 

@@ -2,7 +2,7 @@
 public struct PlannedInput: Sendable, Hashable {
     /// The parts that may still be added to an input.
     public enum Stage: Sendable, Hashable {
-        /// The input of a definition. Jobs add fields of their own.
+        /// The input of a definition. Jobs add their own fields.
         case definition
         /// The input of a job that waits for others. Their outputs may be added.
         case waiting
@@ -54,7 +54,7 @@ public struct InputRefusal: Sendable, Hashable {
 
     /// The reason for the refusal.
     public var reason: Reason
-    /// The problem and its remedy, in whole sentences for people.
+    /// The problem and its remedy, in complete sentences for people.
     public var message: String
 
     /// Creates a refusal. Default: the input is invalid.

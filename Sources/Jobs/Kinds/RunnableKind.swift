@@ -91,7 +91,7 @@ public struct TryFailure: Error, Sendable, Hashable {
     public var failure: JobFailure
     /// Whether another try may succeed; the retry policy decides whether there is one.
     public var isRetryable: Bool
-    /// The wait that the remote side asked for before another try; nil for the retry policy's own.
+    /// The wait before another try that the remote side requested; nil for the retry policy's own.
     public var retryAfter: Duration?
 
     /// Creates a failed try.

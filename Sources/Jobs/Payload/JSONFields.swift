@@ -9,9 +9,9 @@ public struct JSONFields {
     /// - Parameters:
     ///   - path: The path of the object in its document.
     ///   - known: All names that the object may contain.
-    ///   - renamed: Former names, each with its present one.
+    ///   - renamed: Former names, each with its current one.
     /// - Throws: ``ShapeProblem`` if the value is not an object, or if it contains another name. The message mentions
-    ///   the present name, or suggests the most similar known one.
+    ///   the current name, or suggests the most similar known one.
     public init(
         _ json: JSONText, at path: [String], known: [String], renamed: [String: String] = [:]
     ) throws(ShapeProblem) {

@@ -2,7 +2,7 @@ import CalendarEvents
 
 /// A rule that enqueues a definition or a graph definition at calendar times, as a person writes it.
 public struct Schedule: Hashable, Sendable {
-    /// The behavior at a time that comes before the job or graph of the previous time has ended.
+    /// The behavior if a time comes before the job or graph of the previous time has ended.
     public enum Overlap: String, CaseIterable, Sendable {
         /// Nothing is enqueued for that time.
         case skip

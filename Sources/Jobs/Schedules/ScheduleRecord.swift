@@ -69,7 +69,7 @@ public struct ScheduleTiming: Hashable, Sendable {
     /// Default: ``ProblemChange/keep``.
     public var problem = ProblemChange.keep
 
-    /// The change of ``ScheduleRecord/problem``.
+    /// The change to ``ScheduleRecord/problem``.
     public enum ProblemChange: Hashable, Sendable {
         /// The stored problem stays.
         case keep

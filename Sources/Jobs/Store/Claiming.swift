@@ -49,8 +49,8 @@ public struct AttemptEnd: Sendable, Hashable {
         case succeeded(JSONText, children: [NewGraph] = [])
         /// The job has failed and does not run again.
         case failed(JobFailure, timedOut: Bool = false)
-        /// The attempt uses up a try. The job is scheduled again, or cancelled if its cancellation was requested
-        /// meanwhile. The wait is measured in real time, even if the wall clock is set.
+        /// The attempt uses up a try. The job is scheduled again, or cancelled if its cancellation was requested. The
+        /// wait is measured in real time, even if the wall clock is set.
         case retry(JobFailure, timedOut: Bool = false, after: Duration)
         /// The attempt stopped because its job's cancellation was requested.
         case cancelled
@@ -259,7 +259,7 @@ public final class PreparedChildren: Sendable, Hashable {
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
-/// How well a store works at one moment.
+/// The condition of a store at one moment: its errors and its unfinished work.
 public struct StoreCondition: Sendable, Hashable {
     /// The temporary error with which writes fail, such as a full disk. Nil once a write has succeeded again.
     public var problem: StoreError?

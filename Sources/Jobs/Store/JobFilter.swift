@@ -165,7 +165,7 @@ public struct PruneStep: Sendable, Hashable {
     }
 }
 
-/// A change of one queue's settings. A nil field leaves the setting unchanged. A queue that does not exist is created.
+/// A change to one queue's settings. A nil field leaves the setting unchanged. A queue that does not exist is created.
 public struct QueueChange: Sendable, Hashable {
     /// The name of the queue.
     public var name: String

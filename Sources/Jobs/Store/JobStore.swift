@@ -33,7 +33,7 @@ public protocol JobStore: Sendable {
     /// Records the ends of attempts, makes due jobs ready, and claims jobs, in one transaction.
     ///
     /// If an attempt has very many children, they are stored before that transaction, which accepts them, and written
-    /// after it. Other ends and claims have to wait meanwhile; to avoid this, call ``prepare(_:)`` first.
+    /// after it. Other ends and claims have to wait for that; to avoid this, call ``prepare(_:)`` first.
     ///
     /// A claim considers every queue that is not paused and is below its limit. It divides the slots between queues by
     /// weight. Within a queue it takes jobs by priority, as raised by ageing, and then by number.
@@ -72,7 +72,7 @@ public protocol JobStore: Sendable {
         maxRescues: Int, after lastEnd: LastEnd, now: Timestamp
     ) async throws(StoreError) -> RescueReport
 
-    /// Records how many attempts were given up while their code still runs. If the process ends while such code is
+    /// Records how many attempts are abandoned while their code still runs. If the process ends while such code is
     /// running, no job counts as the only running one. The record is kept until the next rescue.
     func noteAbandoned(_ count: Int)
 
@@ -92,7 +92,7 @@ public protocol JobStore: Sendable {
     /// Cancels every open job of a graph in the same way as ``cancel(_:now:)``.
     ///
     /// The request is durable at once. If there are very many jobs, they are cancelled in several transactions, and
-    /// none of them starts meanwhile. This method returns when all are cancelled.
+    /// none of them starts in the meantime. This method returns when all are cancelled.
     ///
     /// - Returns: The result for each job that was open. Nil if there is no such graph.
     /// - Throws: ``StoreError``. Retrying is safe; some jobs may already be cancelled.
@@ -281,7 +281,7 @@ public protocol JobStore: Sendable {
 
     // MARK: Observing
 
-    /// The present condition. Observers are notified when it changes. A new observer should read it once, since it may
+    /// The current condition. Observers are notified when it changes. A new observer should read it once, since it may
     /// have changed before.
     var condition: StoreCondition { get }
 

@@ -23,7 +23,7 @@ struct JobLog: Sendable {
         case skippedAtOnce
     }
 
-    /// Called on the store's thread, after the commit and before anything that follows from it.
+    /// Called on the store's thread, after the commit and before the runner acts on the changes.
     func changed(_ changes: [JobChange]) {
         guard logger.logLevel <= .info else { return }
         var ends: [Ending: [JobChange]] = [:]

@@ -52,7 +52,7 @@ struct ScheduleRule {
     /// Plans after the clock was set back, when the times up to `after` come again (S4).
     private func planAgain(after: Timestamp, now: Timestamp, sinceLast: Duration) -> Plan {
         var next = times.next(after: now)
-        // Each skipped time has a longer interval than all skipped before it together, so the loop is short.
+        // The interval of each skipped time is longer than those of all earlier ones together, so the loop is short.
         while let time = next, time <= after {
             if sinceLast + (time - now) >= halfInterval(from: time) {
                 // This `after` makes repeated planning return the same time.

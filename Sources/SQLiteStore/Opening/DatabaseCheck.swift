@@ -54,7 +54,7 @@ extension DatabaseLocation {
     ///
     /// - Parameters:
     ///   - isWhole: Whether a file of this many bytes is checked completely.
-    ///   - beforeEachRead: For tests that change the file meanwhile.
+    ///   - beforeEachRead: For tests that change the file during the check.
     func checkContent(
         isWhole: (Int64) -> Bool, beforeEachRead: () throws(StoreOpenError) -> Void = { () throws(StoreOpenError) in }
     ) throws(StoreOpenError) -> UncheckedContent? {
@@ -78,7 +78,7 @@ extension DatabaseLocation {
 
     /// The reason why a start might find other content than this file's; nil if there is none.
     private var obstacle: UncheckedContent? {
-        // Losing the error is harmless: then nobody is known to hold it, or the folder's own problem is found.
+        // Losing the error is harmless: the check assumes that no process holds the database, or finds the problem again.
         if let holder = try? DatabaseLock.holder(ofDatabaseAt: path) { return .inUse(path: path, pid: holder.pid) }
         return leftLog.map { .unrecovered(log: $0) }
     }

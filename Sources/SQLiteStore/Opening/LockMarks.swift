@@ -14,7 +14,7 @@ struct LockMarks: Sendable, Hashable {
     var lostDatabase: FileIdentity?
     /// How the previous process that ran jobs ended. Kept until those jobs are rescued.
     var lastEnd: LastEnd?
-    /// The number of attempts that were given up while their code still ran.
+    /// The number of abandoned attempts, whose code was still running.
     var abandoned = 0
 
     init() {}

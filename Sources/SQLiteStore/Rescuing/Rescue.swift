@@ -67,7 +67,7 @@ extension Writer {
 /// The other code that was running when the process ended.
 private struct Company {
     var others: Int
-    /// The number of attempts that had been given up while their code still ran (``JobStore/noteAbandoned(_:)``).
+    /// The number of abandoned attempts, whose code was still running (``JobStore/noteAbandoned(_:)``).
     var abandoned: Int
 
     var isNone: Bool { others + abandoned == 0 }

@@ -79,7 +79,7 @@ extension Writer {
     private func isOpen(_ job: JobID, _ graph: GraphID?) throws(SQLiteError) -> Bool {
         guard let graph else { return try scheduling.openJob.exists([.job <- job]) }
         guard let openJobs = try cancelling.graph.first([.graph <- graph], { $0.integer(0) }) else { return false }
-        // This transaction writes its changes of the graph's counts only at its end.
+        // This transaction writes its changes to the graph's counts only at its end.
         return openJobs + (graphChanges[graph]?.tally.open ?? 0) > 0
     }
 }

@@ -8,7 +8,7 @@ import SQLite
 /// - L1: a row records that the work is open, from the transaction that promises it to the slice that ends it. The next
 ///   start resumes open work.
 /// - L2: a slice and the record of its progress are one transaction, and a slice touches a bounded number of rows.
-/// - L3: work whose slice fails for a lasting reason is set aside and tried again later; other work continues.
+/// - L3: work whose slice fails for a persistent reason is set aside and tried again later; other work continues.
 enum LongWork: Hashable, Sendable {
     /// The jobs of an accepted graph are being written.
     case writing(GraphID)
@@ -44,7 +44,7 @@ extension Writer {
     /// Whether unfinished work can continue now. Work that is set aside is retried later.
     var isWorking: Bool { memory.work.contains { aside($0) == nil } }
 
-    /// The work that is set aside, for people.
+    /// The work that is set aside, as described to people.
     var stuck: [StuckRequest] { setAside.values.map(\.request).sorted { $0.subject < $1.subject } }
 
     /// When the next slice may be carried out; nil when no work is open.
@@ -145,7 +145,7 @@ extension Writer {
     }
 }
 
-/// Work whose last slice failed for a lasting reason.
+/// Work whose last slice failed for a persistent reason.
 struct SetAside {
     let request: StuckRequest
     /// The wait after the last failure: a second, doubled up to five minutes.

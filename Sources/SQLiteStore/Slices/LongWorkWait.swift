@@ -3,7 +3,7 @@ import SQLite
 
 /// The value of a request, and the report of its long work.
 ///
-/// The report is a failure if a slice failed for a lasting reason. It is nil if there was no work, or if the store
+/// The report is a failure if a slice failed for a persistent reason. It is nil if there was no work, or if the store
 /// ended first. Unfinished work is durable and is resumed later.
 typealias LongAnswer<Value> = (value: Value, report: Result<LongWorkReport, StoreError>?)
 

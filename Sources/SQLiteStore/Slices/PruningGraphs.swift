@@ -81,7 +81,7 @@ extension Writer {
         return edges.count
     }
 
-    /// - Parameter limit: The maximum number of jobs; none if it is negative.
+    /// - Parameter limit: The maximum number of jobs; unlimited if it is negative.
     func jobs(
         of graph: GraphID, after: JobID, limit: Int = Writer.rowsPerSlice / 4
     ) throws(SQLiteError) -> [Gone] {

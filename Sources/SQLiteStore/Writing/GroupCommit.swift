@@ -15,8 +15,8 @@ import Synchronization
 ///   last notification.
 /// - G5: after the database or its log was removed or replaced, nothing is acknowledged and nothing more is written.
 final class GroupCommit: Sendable {
-    /// The limit of jobs in one transaction, so that no caller waits much longer than these jobs take. A single request
-    /// may have more.
+    /// The maximum number of jobs in one transaction, so that no caller waits much longer than these jobs take. A single
+    /// request may have more.
     static let maxJobs = 2000
 
     private let lane: Lane<Writer>

@@ -1,6 +1,6 @@
 import Jobs
 
-/// The numbers of jobs by state, or changes of these numbers.
+/// The numbers of jobs by state, or changes to these numbers.
 struct Tally: Hashable, Sendable {
     private var lanes = SIMD8<Int64>()
 

@@ -66,7 +66,7 @@ final class Writer {
     /// Whether a claim cancelled jobs instead of starting them.
     var claimsAgain = false
 
-    /// The changes of graphs' counts, which ``flush()`` writes.
+    /// The changes to the counts of graphs, which ``flush()`` writes.
     var graphChanges: [GraphID: GraphChange] = [:]
     /// Whether there are observers. Without observers, the changes of jobs are not recorded.
     var isObserved = false
