@@ -40,7 +40,7 @@ extension Check {
         },
         Check("p14ALoneJobOutlivesKillsFromOutside") { bench in
             let job = try await bench.enqueue(bench.job())
-            // Only these unexplained ends point to the job, so it takes many of them until the job is given up.
+            // Only these unexplained ends point to the job, so it takes many of them until the job fails.
             for kill in 1...3 * LastEnd.unexplainedPerCrash {
                 _ = try await bench.claimOne()
                 try await bench.restart()

@@ -149,7 +149,7 @@ struct EnqueueRoutes: Sendable {
             return .failure(
                 ControlProblem(
                     .tooLarge,
-                    "The line is longer than \(JSONText.maxBytes) bytes. Send it in a request of its own, as JSON.")
+                    "The line is longer than \(JSONText.maxBytes) bytes. Send it as JSON, in a separate request.")
             )
         }
         do {

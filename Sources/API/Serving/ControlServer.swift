@@ -188,7 +188,7 @@ public struct ControlServer: Service {
             }
         } catch {
             // A listener that a stop closes may throw an error.
-            if !stop.isOpen { logger.error("the control socket no longer accepts: \(error)") }
+            if !stop.isOpen { logger.error("the control socket no longer accepts callers: \(error)") }
         }
     }
 

@@ -104,8 +104,8 @@ final class HeadProblemHandler: ChannelDuplexHandler {
         context.write(wrapOutboundOut(.head(head)), promise: nil)
         context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: body)))), promise: nil)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
-        // Through ``StallHandler``: the bytes that the peer still sends are read and dropped for
-        // ``ServerLimits/linger``, so that it reads the answer.
+        // ``StallHandler`` reads and drops the bytes that the peer still sends, for ``ServerLimits/linger``, so that
+        // the peer reads the answer.
         context.channel.close(mode: .output, promise: nil)
     }
 }

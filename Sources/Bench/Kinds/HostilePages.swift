@@ -1,6 +1,6 @@
 import Kinds
 
-/// A page of 2 MiB, the maximum that is read. Each keeps a parser busy in a different way.
+/// Pages of 2 MiB, the maximum that is read, each of which keeps a parser busy in a different way.
 private enum HostilePage: String, CaseIterable {
     case attributes, longAttribute, depth, unclosed, misnested, entities, comments, scripts, lessThans, nulls, tables
     case metas, headings, items, classes, bylines, times, foreign, templates, jsonDepth, jsonGarbage, jsonNumbers

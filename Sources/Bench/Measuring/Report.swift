@@ -41,7 +41,7 @@ enum Limit {
 }
 
 extension Row {
-    /// A figure with a limit of its own.
+    /// A figure with its own limit.
     init(_ name: String, _ ours: Double, _ unit: String, _ limit: Limit) {
         self.init(name: name, ours: ours, unit: unit, limit: limit.text, holds: limit.holds(ours))
     }

@@ -31,8 +31,8 @@ struct Session: Sendable {
         var start: String { Session.start(for: path) }
     }
 
-    /// Returns how to start a daemon. With another configuration, the daemon might fail jobs that it would
-    /// otherwise run.
+    /// Returns how to start a daemon with the right configuration. With another one, it might fail jobs that it
+    /// would otherwise run.
     static func start(for database: String) -> String {
         database == StandardPaths.database
             ? "Start it with: systemctl start halyard"

@@ -14,7 +14,7 @@ public enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
     case jobSkipped = 3
     /// A job is still open.
     case jobOpen = 4
-    /// The command line is wrong in itself: it has an unknown word or option, or an invalid value.
+    /// The command line itself is invalid: it has an unknown word or option, or an invalid value.
     case usage = 64
     /// The request would be refused again: it does not fit the definitions, or something else uses what it names.
     case data = 65
@@ -90,7 +90,7 @@ public enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
             }
     }
 
-    /// The code of a failure as a problem. Jobs that did not succeed are not a problem of the call.
+    /// The problem code for a failed call; `internal` for the outcomes of jobs, since the call itself did not fail.
     fileprivate var problem: ControlProblem.Code {
         switch self {
         case .usage: .invalidRequest

@@ -98,7 +98,7 @@ struct LastingWatch {
     /// A daemon that ends keeps its database open for another moment. Waiting for that does not count as a gap.
     private var readPatience: Duration { max(patience, .seconds(1)) }
 
-    /// Reports stored ends (3). If they cannot be read, they are reported when the daemon is back.
+    /// Reports the ends of jobs from the database (3). If it cannot be read, they are reported when the daemon is back.
     private mutating func tellStoredEnds() async throws {
         let open = told.filter { !$0.value.state.isFinal }.keys.sorted()
         guard !open.isEmpty else { return }

@@ -24,8 +24,8 @@ final class Crew: Sendable {
         case leave
     }
 
-    /// How often a thread looks for a link, or for the end of a link, before it leaves or sleeps. This takes about two
-    /// microseconds, as long as sleeping and waking up. Zero if only one thread can run at a time.
+    /// How many times a thread looks for a link, or for the end of a link, before it leaves or sleeps. All looks together
+    /// take two microseconds, about as long as sleeping and waking up. Zero if only one thread can run at a time.
     @usableFromInline static let looks = ProcessInfo.processInfo.activeProcessorCount > 1 ? 4000 : 0
 
     let queue: DispatchQueue

@@ -74,7 +74,7 @@ private struct Company {
 
     var text: String {
         if isNone { return "it ran alone" }
-        if others == 0 { return "it ran at the same time as code of a job that had been given up" }
+        if others == 0 { return "it ran at the same time as the code of an abandoned attempt" }
         return others == 1
             ? "it ran at the same time as another job" : "it ran at the same time as \(others) other jobs"
     }
