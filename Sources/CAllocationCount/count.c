@@ -1,4 +1,4 @@
-// glibc keeps its own functions reachable under these names, so that a program may put its own in front.
+// glibc exports its own functions under these names too, so that a program can replace the usual ones.
 #include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@ extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *block, size_t size);
 extern void *__libc_memalign(size_t alignment, size_t size);
 
-// Many counters, each on a cache line of its own, so that threads do not slow one another.
+// Many counters, each on its own cache line, so that threads do not slow each other down.
 #define SHARDS 64
 static struct {
     _Alignas(64) atomic_ulong count;

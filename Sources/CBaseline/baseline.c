@@ -51,7 +51,7 @@ static sqlite3_int64 integer(Loop *loop, const char *sql) {
     return value;
 }
 
-// Commits that grow the WAL cost more than those that overwrite it, so it is grown once, as the store does.
+// A commit that grows the WAL costs more than one that overwrites it. So grow it once, as the store does.
 static void grow_wal(Loop *loop, sqlite3_int64 bytes) {
     sqlite3_file *file = 0;
     sqlite3_int64 size = 0;
@@ -65,8 +65,7 @@ static void grow_wal(Loop *loop, sqlite3_int64 bytes) {
 }
 
 // The bare minimum for a queue of jobs: no constraints, no foreign keys, no counts, and only the index that a claim
-// needs.
-// It is an upper limit for a store, not an equivalent.
+// needs. Its speed is an upper limit for a store; it does not do the same work.
 static const char *const schema =
     "CREATE TABLE job (id INTEGER PRIMARY KEY, state INTEGER, queue_id INTEGER, priority INTEGER, attempt INTEGER,"
     " enqueued_ms INTEGER, started_ms INTEGER, finished_ms INTEGER);"
@@ -138,7 +137,8 @@ typedef struct {
     int attempt;
 } Running;
 
-// Ends `ended` jobs and claims up to `wanted`, in one transaction; returns how many it claimed, or a negative code.
+// Ends `ended` jobs and claims up to `wanted`, in one transaction. Returns the number of claimed jobs, or a negative
+// result code.
 static int exchange(Loop *loop, Running *running, int ended, int wanted) {
     char copy[PAYLOAD_BYTES];
     int code = run(loop->begin);

@@ -1,6 +1,6 @@
-// Newer releases mark calls that Debian 12's release has no replacement for.
+// Newer releases deprecate functions for which Debian 12's release has no replacement.
 #define CARES_NO_DEPRECATED
 #include <ares.h>
 
-// A macro in Debian 12's release, a case of an enumeration in newer ones.
+// ARES_SUCCESS is a macro in Debian 12's release, and an enumerator in newer releases.
 static const int halyard_ares_success = ARES_SUCCESS;

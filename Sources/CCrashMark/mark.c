@@ -18,7 +18,7 @@ static atomic_flag is_installed = ATOMIC_FLAG_INIT;
 // Everything from here to `crashed` is async-signal-safe.
 static void leave(const char *mark, size_t length) {
     int file = atomic_load(&marked_file);
-    // An error is ignored: without a mark, nobody is blamed.
+    // Errors are ignored: without a mark, the end counts as unexplained.
     if (file >= 0 && pwrite(file, mark, length, CRASH_MARK_OFFSET) < 0) return;
 }
 
@@ -28,7 +28,7 @@ static void crashed(int number, siginfo_t *cause, void *context) {
     int is_trap = number == SIGILL || number == SIGTRAP || number == SIGABRT;
     if (is_trap && (error == EMFILE || error == ENFILE)) {
         static const char words[] =
-            "halyardd: too many files are open, and a part of halyardd could not open one that it cannot do without. "
+            "halyardd: too many files are open, and halyardd could not open another one that it needs. "
             "Raise the limit: LimitNOFILE= of the unit, or ulimit -n.\n";
         leave("shortage\n", 9);
         if (write(STDERR_FILENO, words, sizeof words - 1) < 0) _exit(74);
@@ -42,7 +42,7 @@ static void crashed(int number, siginfo_t *cause, void *context) {
     }
     for (int i = 0; i < fatal_count; i++)
         if (fatal[i] == number) sigaction(number, &previous[i], NULL);
-    // A fault comes again when its instruction is repeated. A signal that was sent, and a breakpoint, do not.
+    // A fault recurs when its instruction is repeated. A signal that was sent, or a breakpoint, must be raised again.
     if (cause->si_code <= 0 || number == SIGTRAP) raise(number);
     errno = error;
 }

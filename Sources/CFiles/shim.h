@@ -19,7 +19,7 @@ static inline int halyard_is_in_memory(int descriptor) {
     return facts.f_type == TMPFS_MAGIC || facts.f_type == RAMFS_MAGIC;
 }
 
-// Whether the file itself is a mount point; 0 also if the kernel cannot tell.
+// Whether the file itself is a mount point; also 0 if the kernel does not report it.
 static inline int halyard_is_mount_point(int descriptor) {
     struct statx facts;
     if (syscall(SYS_statx, descriptor, "", 0x1000 /* AT_EMPTY_PATH */, 0, &facts) != 0) return 0;

@@ -12,14 +12,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// The C library has these, but declares them only for sources that ask for them.
+// The C library has these functions, but declares them only under feature macros.
 int pipe2(int[2], int);
 int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *, int);
 enum { halyard_limit_of_processes = __RLIMIT_NPROC, halyard_open_path = __O_PATH };
 
-/// Allows this thread what reading documents takes, and ends the process at the first call of anything else.
+/// Limits this thread to the system calls that reading documents needs. Any other call kills the process.
 ///
-/// Returns 0, or errno. What is open stays open: only descriptors 0 and 2 can be used.
+/// Returns 0, or errno. Open descriptors stay open, but only descriptors 0 and 2 can be used.
 static inline int halyard_lock_down(void) {
 #if defined(__x86_64__)
     const unsigned int architecture = AUDIT_ARCH_X86_64;
@@ -41,13 +41,13 @@ static inline int halyard_lock_down(void) {
         HALYARD_MAY(clock_gettime), HALYARD_MAY(getrandom), HALYARD_MAY(sched_yield), HALYARD_MAY(exit),
         HALYARD_MAY(exit_group), HALYARD_MAY(rt_sigreturn), HALYARD_MAY(rt_sigprocmask), HALYARD_MAY(rt_sigaction),
         HALYARD_MAY(getpid), HALYARD_MAY(gettid),
-        // What an abort takes; nobody else can be reached.
+        // Needed to abort. A signal can be sent only to this process.
         HALYARD_IF(SYS_tgkill, 0, 4), HALYARD_ARGUMENT(0), HALYARD_IF((unsigned int)getpid(), 0, 1), HALYARD_ALLOW,
         HALYARD_KILL,
         HALYARD_IF(SYS_read, 0, 4), HALYARD_ARGUMENT(0), HALYARD_IF(0, 0, 1), HALYARD_ALLOW, HALYARD_KILL,
         HALYARD_IF(SYS_write, 0, 5), HALYARD_ARGUMENT(0), HALYARD_IF(0, 1, 0), HALYARD_IF(2, 0, 1), HALYARD_ALLOW,
         HALYARD_KILL,
-        // Memory that can be run is not to be had any more.
+        // No new memory may be executable.
         HALYARD_IF(SYS_mmap, 1, 0), HALYARD_IF(SYS_mprotect, 0, 3), HALYARD_ARGUMENT(2),
         BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 1, 0), HALYARD_ALLOW, HALYARD_KILL,
     };

@@ -11,13 +11,13 @@ static inline int halyard_sqlite3_db_config(sqlite3 *db, int option, int value) 
     return code != SQLITE_OK ? code : (now == value ? SQLITE_OK : SQLITE_ERROR);
 }
 
-// Leaves out the count of all memory in use, which takes a lock at each allocation. Only before the first connection of
-// the process; later it changes nothing and returns SQLITE_MISUSE.
+// Switches off the statistics of memory in use, which need a lock at each allocation. Works only before the first
+// connection of the process; later it changes nothing and returns SQLITE_MISUSE.
 static inline int halyard_sqlite3_without_memory_statistics(void) {
     return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 
-// The WAL as a file, or the rollback journal where there is no WAL.
+// The file of the WAL, or of the rollback journal if there is no WAL.
 static inline sqlite3_file *halyard_sqlite3_journal(sqlite3 *db) {
     sqlite3_file *file = 0;
     return sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file) == SQLITE_OK ? file : 0;

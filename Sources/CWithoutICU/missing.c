@@ -1,6 +1,6 @@
 // Debian's static libxml2 refers to ICU and to liblzma, for documents in rare encodings and for compressed files. Halyard
-// parses UTF-8 in memory only, so a release does without 30 MB of tables: these stand in, and report a failure if called.
-// They are hidden, so that a libxml2 that is linked dynamically still finds the real ones.
+// parses only UTF-8 in memory, so a release leaves out their 30 MB of tables. These functions replace theirs, and report a
+// failure if called. They are hidden, so that a libxml2 that is linked dynamically still finds the real ones.
 #include <libxml/xmlversion.h>
 
 #define STAND_IN(result, name, ...) __attribute__((visibility("hidden"))) result name(__VA_ARGS__)

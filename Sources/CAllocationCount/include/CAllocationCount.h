@@ -1,7 +1,7 @@
 #ifndef C_ALLOCATION_COUNT_H
 #define C_ALLOCATION_COUNT_H
 
-/// How often this process has asked for memory, on all threads. A program that links this gets a malloc that counts.
+/// The number of memory allocations of this process, on all threads. A program that links this gets a malloc that counts.
 unsigned long allocation_count(void);
 
 #endif

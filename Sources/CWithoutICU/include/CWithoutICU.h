@@ -1,1 +1,1 @@
-// Nothing to call: these functions are there for the linker.
+// This target declares nothing: its functions exist only for the linker.
