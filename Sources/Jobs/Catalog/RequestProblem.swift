@@ -19,7 +19,7 @@ public enum RequestProblem: Error, Hashable, Sendable {
     case badInput(InputProblem, job: String?)
     /// The jobs and edges do not form a graph.
     case badGraph(GraphProblem)
-    /// The submission lists its jobs but also has an input of its own.
+    /// The submission lists its jobs but also has its own input.
     case inputForJobs
     /// The name of the graph has this many bytes; 1 to 255 are allowed.
     case badGraphName(bytes: Int)

@@ -25,7 +25,7 @@ public final class LinearOperationQueue: Sendable {
 
     let state: Mutex<QueueState>
     private let isMain: Bool
-    /// Held while the progress is updated. Many threads update it, and `Progress` has no lock of its own.
+    /// Held while the progress is updated. Many threads update it, and `Progress` is not thread-safe.
     private let counting = Mutex(())
 
     /// Creates a queue that runs as many operations at once as there are threads for.

@@ -97,7 +97,7 @@ extension StoreOpenError: CustomStringConvertible {
         case .emptyFile(let path):
             "\(path) is an empty file, not a job database, and Halyard does not replace it with a new one. Restore a backup, or move it away, with its -wal and -shm files, to start with a new database."
         case .strayLog(let path):
-            "\(path) exists without its database; SQLite would apply it to a new one. Move the database back next to it, or move it away, too, to start with a new database."
+            "\(path) exists without its database; SQLite would apply it to a new one. Move the database back next to it; or, to start with a new database, move this file away as well."
         case .notADatabase(let path):
             "\(path) is not an SQLite database, or its beginning is damaged. Keep a copy, then restore a backup, or move it away, with its -wal and -shm files, to start with a new database."
         case .foreignDatabase(let path, let applicationID):
