@@ -34,7 +34,7 @@ struct FailureNotes {
             let stored = try await session.readStored(patience: patience) { try await Self.results(of: jobs, from: $0) }
             if let stored { return stored }
             // The outcomes are known, and the exit code reports them.
-            try surroundings.note("the daemon stopped, so the reasons of the failures are unknown: \(problem.message)")
+            try surroundings.note("the daemon stopped, so the reasons for the failures are unknown: \(problem.message)")
             return []
         }
     }

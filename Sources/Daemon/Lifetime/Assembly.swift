@@ -84,7 +84,7 @@ struct Assembly {
         }
     }
 
-    /// Runs the services until one fails, or until the daemon is told to stop.
+    /// Runs the services until one fails, or until the daemon is asked to stop.
     func run() async throws {
         var quiet = logger
         quiet.logLevel = .critical

@@ -140,7 +140,7 @@ public enum CancelResult: Sendable, Hashable {
     case unknown
 }
 
-/// A durable change of one job.
+/// A durable change to one job.
 public struct JobChange: Sendable, Hashable {
     /// The job that changed.
     public var job: JobID
@@ -190,7 +190,7 @@ public enum StoreChange: Sendable, Hashable {
     /// Jobs of very large requests that were accepted but are not written yet. Each is reported again as ``jobs(_:)``
     /// when it is written.
     case accepted([UnwrittenJob])
-    /// Changes of jobs, in the order in which they happened.
+    /// Changes to jobs, in the order in which they happened.
     case jobs([JobChange])
     /// A queue's limit, weight or pause changed.
     case queues

@@ -52,7 +52,7 @@ struct ForeignOperations: Sendable {
 
     /// The check that follows check `number`; nil if no operation waits, or if a later check replaced that one.
     ///
-    /// - Parameter cost: How long the check took, in nanoseconds. Checks take at most a hundredth of a processor.
+    /// - Parameter cost: How long the check took, in nanoseconds. Checks take at most one percent of the processor time.
     mutating func nextCheck(after number: Int, cost: UInt64, now: UInt64) -> Check? {
         guard number == self.number else { return nil }
         due = nil

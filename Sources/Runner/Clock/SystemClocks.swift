@@ -18,7 +18,7 @@ public struct SystemWallClock: AlarmClock {
     /// - Throws: ``KernelTimerError`` if the process cannot open more files.
     public func alarm(_ ring: @escaping @Sendable () -> Void) throws -> any Alarm<Timestamp> {
         let timer = try KernelTimer(clock: CLOCK_REALTIME, ring: ring)
-        // The kernel reports a change of the clock only to timers that have been set.
+        // The kernel reports a change to the clock only to timers that have been set.
         timer.set(nil)
         return WallAlarm(timer: timer)
     }

@@ -85,7 +85,7 @@ public final class JobEvents: Sendable {
 
 /// One event for a subscriber.
 public enum JobEvent: Sendable, Hashable {
-    /// A durable change of a job.
+    /// A durable change to a job.
     case changed(JobChange)
     /// A progress report, at most ten per second for each job.
     case progress(JobID, OperationProgress)

@@ -68,7 +68,7 @@ final class Writer {
 
     /// The changes to the counts of graphs, which ``flush()`` writes.
     var graphChanges: [GraphID: GraphChange] = [:]
-    /// Whether there are observers. Without observers, the changes of jobs are not recorded.
+    /// Whether there are observers. Without observers, changes to jobs are not recorded.
     var isObserved = false
     var jobChanges: [JobChange] = []
     var acceptedJobs: [UnwrittenJob] = []
@@ -86,7 +86,7 @@ final class Writer {
 
     /// Begins a transaction.
     ///
-    /// - Parameter isObserved: Whether to record the changes of jobs for observers.
+    /// - Parameter isObserved: Whether to record the changes to jobs for observers.
     func begin(isObserved: Bool) throws(SQLiteError) {
         self.isObserved = isObserved
         unstored.cancelledTogether.removeAll(where: \.request.isOver)

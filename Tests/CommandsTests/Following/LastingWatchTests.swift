@@ -176,6 +176,6 @@ import Testing
         let surroundings = Surroundings.captured(output: Capture(), errors: errors)
         try await FailureNotes(session: session, surroundings: surroundings).tell([JobID(1): .failed])
         try surroundings.errors.flush()
-        #expect(errors.text.contains("the reasons of the failures are unknown: No daemon listens"))
+        #expect(errors.text.contains("the reasons for the failures are unknown: No daemon listens"))
     }
 }
