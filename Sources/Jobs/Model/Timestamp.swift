@@ -25,9 +25,9 @@ public struct Timestamp: Hashable, Comparable, Sendable {
 extension Duration {
     /// Whole milliseconds, rounded towards zero. A duration too long for `Int64` becomes the largest or smallest value.
     public var milliseconds: Int64 {
+        if self >= .milliseconds(Int64.max) { return .max }
+        if self <= .milliseconds(Int64.min) { return .min }
         let (seconds, attoseconds) = components
-        let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1000)
-        if overflow { return seconds < 0 ? .min : .max }
-        return scaled + attoseconds / 1_000_000_000_000_000
+        return seconds * 1000 + attoseconds / 1_000_000_000_000_000
     }
 }

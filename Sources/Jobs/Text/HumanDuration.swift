@@ -2,9 +2,9 @@ extension Duration {
     /// Parses a duration as people write it: `250ms`, `30s`, `5m`, `1h30m`, `2d`. Each part needs a unit: ms, s, m, h
     /// or d.
     ///
-    /// Returns nil for any other text, including a bare number, and for a part beyond `Int64` milliseconds.
+    /// Returns nil for any other text, including a bare number, and for a sum beyond `Int64` milliseconds.
     public init?(human text: some StringProtocol) {
-        var total = Duration.zero
+        var total: Int64 = 0
         var rest = text[...]
         guard !rest.isEmpty else { return nil }
         while !rest.isEmpty {
@@ -22,11 +22,12 @@ extension Duration {
             case "d": millisecondsPerUnit = 86_400_000
             default: return nil
             }
-            let (product, overflow) = count.multipliedReportingOverflow(by: millisecondsPerUnit)
-            guard !overflow else { return nil }
-            total += .milliseconds(product)
+            let (product, isPartTooLong) = count.multipliedReportingOverflow(by: millisecondsPerUnit)
+            let (sum, isSumTooLong) = total.addingReportingOverflow(product)
+            guard !isPartTooLong, !isSumTooLong else { return nil }
+            total = sum
         }
-        self = total
+        self = .milliseconds(total)
     }
 
     /// The duration in the largest units that fit, such as `1d12h`. ``init(human:)`` parses it to the same number of

@@ -20,6 +20,8 @@ struct Alarm: Sendable {
     }
 
     private static let tick = Duration.milliseconds(50)
+    /// 100 years: no alarm rings later, and the number of ticks fits into an integer.
+    private static let longestDelay = Duration.seconds(100 * 365 * 86_400)
     private static let origin = ContinuousClock.now
     private static let state = Mutex(State())
 
@@ -45,7 +47,7 @@ struct Alarm: Sendable {
 
     private static func add(_ number: UInt64, after delay: Duration, _ action: @escaping Action, to state: inout State)
     {
-        let due = Int64(((ContinuousClock.now - origin + delay) / tick).rounded(.up))
+        let due = Int64(((ContinuousClock.now - origin + min(delay, longestDelay)) / tick).rounded(.up))
         state.ticks[number] = due
         state.actions[due, default: [:]][number] = action
         if due < state.wakesAt { sleep(until: due, &state) }

@@ -15,6 +15,13 @@ import Testing
         #expect(ByteSize(text) == nil)
     }
 
+    @Test func longestDurationHasInt64MaxMilliseconds() {
+        let longest = "\(Int64.max)ms"
+        #expect(Duration(human: longest)?.milliseconds == .max)
+        #expect(Duration(human: longest + "1ms") == nil)
+        #expect(Duration(human: String(repeating: longest, count: 20_000)) == nil)
+    }
+
     private struct Input: Codable, Equatable {
         var size: ByteSize?
         var wait: HumanDuration?

@@ -35,6 +35,16 @@ import Testing
         #expect(rang.withLock(\.self) == [1, 2])
     }
 
+    @Test func alarmMayBeDueInTheFarFuture() {
+        for delay in [Duration.milliseconds(Int64.max), .seconds(Int64.max)] {
+            let alarm = Alarm.set(after: delay) {
+                Issue.record("rang")
+                return nil
+            }
+            alarm.cancel()
+        }
+    }
+
     @Test func alarmRingsAgainUntilItsActionReturnsNil() async {
         let end = Signal()
         let count = Mutex(0)
