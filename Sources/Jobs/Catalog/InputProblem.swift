@@ -172,7 +172,9 @@ final class KindEntry: Sendable {
                 guard let integer = json.integer else { return wrongShape }
                 (number, found) = (integer, "\(integer)")
             }
-            guard let number, field.allows(number) else { return .outOfRange(field, found: found) }
+            guard let number, field.allows(number) else {
+                return .outOfRange(field, found: HiddenCharacter.excerpt(of: found))
+            }
         // A string that is not restricted may be large, so it is not copied.
         case .string where field.choices != nil || field.schemes != nil:
             guard let text = JSONText(trusted: Array(value)).decodedString else { return nil }

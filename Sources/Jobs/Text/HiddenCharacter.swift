@@ -22,6 +22,13 @@ public struct HiddenCharacter: Hashable, Sendable {
         self.scalar = scalar
     }
 
+    /// The beginning of a text for a message, with a replacement character for each hidden one.
+    static func excerpt(of text: String) -> String {
+        let scalars = text.unicodeScalars
+        let beginning = scalars.prefix(40).map { isHidden($0) ? "\u{FFFD}" : String($0) }.joined()
+        return scalars.dropFirst(40).isEmpty ? beginning : beginning + "…"
+    }
+
     static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
         let value = scalar.value
         return ranges.contains { $0.contains(value) }

@@ -42,6 +42,11 @@ import Testing
             #"{"wait":"99ms"}"#,
             #"the field "wait" is "99ms"; write a number with a unit (ms, s, m, h, d) of at least 100ms"#
         ),
+        (
+            #"{"wait":"\u001b[2J\#(String(repeating: "9", count: 900))"}"#,
+            #"the field "wait" is "\#u{FFFD}[2J\#(String(repeating: "9", count: 36))…"; write a number with a unit "#
+                + "(ms, s, m, h, d) of at least 100ms"
+        ),
         (#"{"wait":5}"#, #"the field "wait" must be a duration such as 30s, found a number"#),
         (#"{"url":"example.org"}"#, #"the field "url" must be an address that begins with http:// or https://"#),
         (#"{"url":"ftp://h/"}"#, #"the field "url" must be an address that begins with http:// or https://"#),
