@@ -42,11 +42,11 @@ extension Setting {
         .size("upload.chunk_size", \.kinds.upload.chunkBytes, (1 << 20)...(1 << 40)).live(),
         .size("upload.part_size", \.kinds.upload.partBytes, (5 << 20)...(5 << 30)).live(),
         .size("upload.memory", \.kinds.upload.bufferBytes, (1 << 20)...(1 << 40)).live(),
-        .one(
+        .optional(
             "upload.max_rate", \.kinds.upload.maxBytesPerSecond,
             valid: "at least 1KiB per second, with a unit, such as 10MiB, or \"\" for no limit"
         ) { text in
-            text.isEmpty ? .some(nil) : ByteSize(text).flatMap { $0.bytes >= 1024 ? $0.bytes : nil }
+            ByteSize(text).flatMap { $0.bytes >= 1024 ? $0.bytes : nil }
         }.live(),
 
         .optionalPath("spool.directory", \.spool.directory),

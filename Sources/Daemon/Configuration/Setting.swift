@@ -83,6 +83,19 @@ extension Setting {
         }
     }
 
+    /// A single value; an empty text means none.
+    ///
+    /// - Parameter valid: What to write, and what an empty text means.
+    static func optional<Value: Sendable & Equatable>(
+        _ key: String, _ path: Path<Value?>, valid: String, _ parse: @escaping Parse<Value>
+    ) -> Setting {
+        one(key, path) { text throws(Refusal) in
+            if text.isEmpty { return nil }
+            guard let value = parse(text) else { throw Refusal(reason: "is \"\(text)\"; write \(valid)") }
+            return value
+        }
+    }
+
     /// A list of values.
     ///
     /// - Parameters:
@@ -134,7 +147,7 @@ extension Setting {
 
     /// A path; an empty text means none.
     static func optionalPath(_ key: String, _ path: Path<String?>) -> Setting {
-        one(key, path, valid: absolutePath.valid) { $0.isEmpty ? .some(nil) : absolutePath.parse($0) }
+        optional(key, path, valid: absolutePath.valid + ", or \"\" for none", absolutePath.parse)
     }
 
     static let absolutePath: (valid: String, parse: Parse<String>) = (

@@ -144,6 +144,14 @@ import Testing
             "network:\n  proxy: https://proxy:3128",
             "halyard.yaml:2: network.proxy is not a proxy; write http://HOST:PORT, and put a user name and password into the file of network.proxy_credential"
         ),
+        (
+            "upload:\n  max_rate: 10485760",
+            "halyard.yaml:2: upload.max_rate is \"10485760\"; write at least 1KiB per second, with a unit, such as 10MiB, or \"\" for no limit"
+        ),
+        (
+            "definitions: etc/definitions.yaml",
+            "halyard.yaml:1: definitions is \"etc/definitions.yaml\"; write a path that begins with /, or \"\" for none"
+        ),
         ("network:\n  ports: [0]", "halyard.yaml:2: network.ports contains \"0\"; write port numbers from 1 to 65535"),
         ("slots: 4\nslots: 5", #"halyard.yaml:2: the name "slots" occurs twice in one map; remove one"#),
         ("- a", "halyard.yaml:1: the file contains no keys; write KEY: VALUE on each line"),
