@@ -136,6 +136,29 @@ import Testing
             try connection.text(found) == #"[{"number":1,"error":"reset by peer: \"failure\": no"},{"number":2}]"#)
     }
 
+    /// Otherwise a job that was enqueued before the upgrade would run without its limits.
+    @Test func inputsOfBuiltInKindsKeepTheirLimits() throws {
+        let directory = try TemporaryDirectory()
+        try Self.database(ofSchema: 3, in: directory)
+        let connection = try Connection(path: directory.database, access: .readWrite)
+        try connection.execute(
+            #"""
+            DELETE FROM job_input;
+            INSERT INTO job_input VALUES
+                (1, '{"timeout_ms":1}'), (2, '{"url":"x","timeout_ms":1500,"max_bytes":7,"max_bytes_per_second":9,"n":{"max_bytes":1}}'),
+                (3, '{"url": "x"}'), (4, '{"timeout_ms":null,"max_bytes":2}'), (5, '["timeout_ms"]');
+            INSERT INTO definition (id, name, revision, kind, queue, priority, retry, max_attempts, input, updated_ms)
+            VALUES (90, 'e', 1, 'enrich', 'net', 0, '{}', 5, '{"max_bytes":5}', 0);
+            UPDATE job SET definition_id = 90 WHERE id > 1
+            """#)
+        try connection.migrate(path: directory.database)
+        #expect(
+            try connection.text("SELECT group_concat(input, ' ') FROM job_input ORDER BY job_id")
+                == #"{"timeout_ms":1} {"url":"x","n":{"max_bytes":1},"timeout":"1500ms","max_size":7,"max_rate":9} "#
+                + #"{"url": "x"} {"max_size":2} ["timeout_ms"]"#)
+        #expect(try connection.text("SELECT input FROM definition WHERE id = 90") == #"{"max_size":5}"#)
+    }
+
     @Test(arguments: versions)
     func aMigratedDatabaseHasTheSchemaOfANewOne(from version: Int64) async throws {
         let directory = try TemporaryDirectory()

@@ -8,6 +8,7 @@ extension Migration {
         steps: [
             .rebuild(queueWithLimit), .rebuild(definitionWithTries), .rebuild(dependency),
             .sql("ALTER TABLE cancelling RENAME COLUMN asked_ms TO requested_ms"), .sql(connectionErrors),
+            .sql(inputFields),
         ])
 
     /// Renames a field of the connections that attempts recorded. Only a field's name is followed by a quotation mark
@@ -16,6 +17,33 @@ extension Migration {
         UPDATE attempt
         SET    connections = replace(connections, '"failure":', '"error":')
         WHERE  connections IS NOT NULL
+        """
+
+    /// Renames fields in the inputs of the kinds that come with Halyard: a run ignores an unknown field, so a job would
+    /// silently lose its limits.
+    private static let inputFields: SQL = """
+        UPDATE job_input
+        SET    input = \(renamedFields)
+        WHERE  \(hasFormerField) AND job_id IN (
+                   SELECT job.id FROM job JOIN definition ON definition.id = job.definition_id
+                   WHERE  definition.kind IN ('upload', 'unfurl', 'enrich'));
+
+        UPDATE definition
+        SET    input = \(renamedFields)
+        WHERE  \(hasFormerField) AND kind IN ('upload', 'unfurl', 'enrich');
+        """
+
+    private static let hasFormerField: SQL = """
+        iif(json_valid(input),
+            coalesce(input -> '$.timeout_ms', input -> '$.max_bytes', input -> '$.max_bytes_per_second'), NULL) IS NOT NULL
+        """
+
+    /// A null removes the field.
+    private static let renamedFields: SQL = """
+        json_patch(input, json_object(
+            'timeout', (input ->> '$.timeout_ms') || 'ms', 'timeout_ms', NULL,
+            'max_size', input -> '$.max_bytes', 'max_bytes', NULL,
+            'max_rate', input -> '$.max_bytes_per_second', 'max_bytes_per_second', NULL))
         """
 
     private static let queueWithLimit = TableRebuild(
