@@ -157,7 +157,7 @@ final class ExchangeHandler: ChannelDuplexHandler {
         do throws(WireProblem) {
             while let part = try reader.next() { receive(part) }
         } catch {
-            // I3. Some servers send a body after the response to a HEAD request, and send it late. On a kept
+            // Some servers send a body after the response to a HEAD request, and send it late. On a kept
             // connection, this body arrives where the next response should begin.
             let isOfTheLastAnswer = hasServed && current?.isAnswered == false && error == .notHTTP
             fail(isOfTheLastAnswer ? .surplus : error)
@@ -235,7 +235,7 @@ final class ExchangeHandler: ChannelDuplexHandler {
             close()
         case .ended:
             self.current = nil
-            // I2. The connection returns to the pool before the task resumes, so that the task's next request finds it.
+            // The connection returns to the pool before the task resumes, so that the task's next request finds it.
             if current.isKeptAlive, let connection, context?.channel.isActive == true {
                 noteActivity()
                 // Reading may still be paused, since the task may not have taken the whole response yet.
