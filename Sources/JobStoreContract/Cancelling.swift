@@ -36,8 +36,7 @@ extension Check {
             try expectEqual(try await bench.failure(needs).code, JobFailure.Code.dependencyCancelled)
         },
         Check("aRunningJobIsAskedToStopOnce") { bench in
-            let job = try await bench.enqueue(bench.job())
-            let lease = try await bench.claimOne().lease
+            let (job, lease) = try await bench.startJob()
             try expectEqual(try await bench.cancel([job]), [.requested])
             let asked = bench.now
             bench.advance(.seconds(1))
@@ -49,8 +48,7 @@ extension Check {
             try expectEqual(try await bench.store.attempts(of: job).map(\.outcome), [.cancelled])
         },
         Check("aRunningJobThatSucceedsBeforeItStopsHasSucceeded") { bench in
-            let job = try await bench.enqueue(bench.job())
-            let lease = try await bench.claimOne().lease
+            let (job, lease) = try await bench.startJob()
             try await bench.cancel([job])
             try expectEqual(try await bench.end(lease, .succeeded(JSONText("1"))), .recorded(.succeeded))
             try expectEqual(try await bench.cancel([job]), [.alreadyFinal(.succeeded)])

@@ -3,11 +3,10 @@ import Jobs
 extension Check {
     static let finishing: [Check] = [
         Check("aSuccessIsKeptWithItsResult") { bench in
-            let job = try await bench.enqueue(bench.job())
-            let claimed = try await bench.claimOne()
+            let (job, lease) = try await bench.startJob()
             bench.advance(.seconds(3))
             let value = JSONText("{\"status\":201}")
-            try expectEqual(try await bench.end(claimed.lease, .succeeded(value)), .recorded(.succeeded))
+            try expectEqual(try await bench.end(lease, .succeeded(value)), .recorded(.succeeded))
             let finishedAt = bench.now
             try await bench.restart()
             try expectEqual(
@@ -18,7 +17,7 @@ extension Check {
             try expectEqual(record.finishedAt, finishedAt)
             try expectEqual(record.tries, 1)
             let attempt = AttemptRecord(
-                lease: claimed.lease, outcome: .succeeded, startedAt: record.startedAt!, endedAt: finishedAt,
+                lease: lease, outcome: .succeeded, startedAt: record.startedAt!, endedAt: finishedAt,
                 error: nil, retryAt: nil)
             try expectEqual(try await bench.store.attempts(of: job), [attempt])
         },
@@ -77,15 +76,13 @@ extension Check {
             try expectEqual(again.tries, 1)
         },
         Check("aRetryWithoutAWaitIsReadyAtOnce") { bench in
-            let job = try await bench.enqueue(bench.job())
-            let claimed = try await bench.claimOne()
-            try expectEqual(try await bench.end(claimed.lease, .retry(.broken, after: .zero)), .recorded(.ready))
+            let (job, lease) = try await bench.startJob()
+            try expectEqual(try await bench.end(lease, .retry(.broken, after: .zero)), .recorded(.ready))
             try expectEqual(try await bench.claimOne().lease, Lease(job: job, attempt: 2))
         },
         Check("p7AnInterruptedAttemptUsesUpNoTry") { bench in
-            let job = try await bench.enqueue(bench.job())
-            let claimed = try await bench.claimOne()
-            try expectEqual(try await bench.end(claimed.lease, .interrupted), .recorded(.ready))
+            let (job, lease) = try await bench.startJob()
+            try expectEqual(try await bench.end(lease, .interrupted), .recorded(.ready))
             let record = try await bench.record(job)
             try expectEqual(record.tries, 0)
             try expectEqual(record.rescues, 0)
@@ -93,8 +90,7 @@ extension Check {
             try expectEqual(try await bench.claimOne().lease.attempt, 2)
         },
         Check("p3AnEndUnderALostLeaseChangesNothing") { bench in
-            let job = try await bench.enqueue(bench.job())
-            let first = try await bench.claimOne().lease
+            let (job, first) = try await bench.startJob()
             try await bench.end(first, .retry(.broken, after: .zero))
             // The lease stays lost between attempts, during the next attempt, and after the job is final.
             try expectEqual(try await bench.end(first, .succeeded(JSONText("\"late\""))), .leaseLost)
@@ -115,8 +111,7 @@ extension Check {
             try expectEqual(try await bench.store.attempts(of: job).count, 2)
         },
         Check("p3OfTwoEndsOfOneLeaseTheFirstCounts") { bench in
-            let job = try await bench.enqueue(bench.job())
-            let lease = try await bench.claimOne().lease
+            let (job, lease) = try await bench.startJob()
             let exchange = try await bench.store.exchange(
                 [
                     AttemptEnd(lease: lease, ending: .succeeded(JSONText("1"))),
@@ -126,8 +121,7 @@ extension Check {
             try expectEqual(try await bench.result(job).value, .succeeded(JSONText("1")))
         },
         Check("p4ChildrenAreEnqueuedWithTheSuccess") { bench in
-            _ = try await bench.enqueue(bench.job())
-            let lease = try await bench.claimOne().lease
+            let (_, lease) = try await bench.startJob()
             let child = NewGraph(isGraph: false, jobs: [bench.job(input: JSONText("7"))])
             try await bench.end(lease, .succeeded(JSONText("1"), children: [child]))
             let claimed = try await bench.claimOne()
@@ -135,8 +129,7 @@ extension Check {
             try expect(claimed.lease.job > lease.job, "the child is a new job")
         },
         Check("p4ChildrenThatRefuseEachOtherAreAFailure") { bench in
-            let job = try await bench.enqueue(bench.job())
-            let lease = try await bench.claimOne().lease
+            let (job, lease) = try await bench.startJob()
             let children = (0..<2).map {
                 NewGraph(isGraph: false, jobs: [bench.job()], key: IdempotencyKey(name: "k", fingerprint: $0))
             }
@@ -146,8 +139,7 @@ extension Check {
             try expectEqual(try await bench.claim(), [])
         },
         Check("p4ASuccessWhoseChildrenAreRefusedIsAFailure") { bench in
-            let job = try await bench.enqueue(bench.job())
-            let lease = try await bench.claimOne().lease
+            let (job, lease) = try await bench.startJob()
             let children = [bench.job(), bench.job(after: [bench.dependencyThatIsNot])].map {
                 NewGraph(isGraph: false, jobs: [$0])
             }
@@ -158,8 +150,7 @@ extension Check {
         },
         Check("p4AQueueThatWasRemovedIsMadeForAChild") { bench in
             try await bench.change(QueueChange(name: "net", limit: 1, isPaused: true))
-            let parent = try await bench.enqueue(bench.job())
-            let lease = try await bench.claimOne().lease
+            let (parent, lease) = try await bench.startJob()
             try expectEqual(try await bench.store.removeQueue("net", now: bench.now), .removed)
             let children = ["net", "code", "net"].map { NewGraph(isGraph: false, jobs: [bench.job(queue: $0)]) }
             try expectEqual(
@@ -183,8 +174,7 @@ extension Check {
                 Array(repeating: nil, count: 3) + made.dropFirst(3).map(Optional.some))
         },
         Check("p3AChildOfALostLeaseIsNotEnqueued") { bench in
-            let job = try await bench.enqueue(bench.job())
-            let lease = try await bench.claimOne().lease
+            let (job, lease) = try await bench.startJob()
             try await bench.end(lease, .failed(.broken))
             let child = NewGraph(isGraph: false, jobs: [bench.job()])
             try expectEqual(try await bench.end(lease, .succeeded(JSONText("1"), children: [child])), .leaseLost)

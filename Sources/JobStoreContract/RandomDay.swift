@@ -39,8 +39,7 @@ func randomDay(_ bench: Workbench, seed: UInt64) async throws {
             guard let job = jobs.randomElement(using: &random) else { continue }
             try await bench.cancel([job])
         default:
-            try await bench.restart()
-            try await bench.rescue(maxRescues: 2)
+            try await bench.restartAndRescue(maxRescues: 2)
             running = []
         }
     }

@@ -27,8 +27,7 @@ extension Check {
             let dependent = try await bench.enqueue(bench.job(after: [.existing(job)]))
             for rescue in 1...3 {
                 _ = try await bench.claimOne()
-                try await bench.restart()
-                let report = try await bench.rescue(maxRescues: 2, after: .crash)
+                let report = try await bench.restartAndRescue(maxRescues: 2, after: .crash)
                 try expectEqual(report.failed, rescue == 3 ? [job] : [])
                 let message = try unwrap(try await bench.store.attempts(of: job).last?.error).message
                 try expect(message.contains("SIGSEGV") && message.contains("alone"), message)
@@ -43,8 +42,7 @@ extension Check {
             // Only these unexplained ends point to the job, so it takes many of them until the job fails.
             for kill in 1...3 * LastEnd.unexplainedPerCrash {
                 _ = try await bench.claimOne()
-                try await bench.restart()
-                let report = try await bench.rescue(maxRescues: 2, after: .unexplained)
+                let report = try await bench.restartAndRescue(maxRescues: 2, after: .unexplained)
                 try expectEqual(report.failed, kill == 3 * LastEnd.unexplainedPerCrash ? [job] : [], "kill \(kill):")
             }
             try expectEqual(try await bench.failure(job).code, JobFailure.Code.crashed)
@@ -55,8 +53,7 @@ extension Check {
                 _ = try await bench.claimOne()
                 let isStop = round.isMultiple(of: 2)
                 if !isStop { bench.clock.restartMachine(after: .seconds(60)) }
-                try await bench.restart()
-                let report = try await bench.rescue(
+                let report = try await bench.restartAndRescue(
                     maxRescues: 0, after: isStop ? .unrelated(reason: "It stopped") : .unexplained)
                 try expectEqual(report, RescueReport(returned: [job], failed: [], cancelled: []))
                 try expectEqual(try await bench.store.attempts(of: job).last?.outcome, .interrupted)
@@ -64,24 +61,20 @@ extension Check {
             try expectEqual(try await bench.record(job).tries, 0)
         },
         Check("p14NoJobIsAloneBesideCodeThatWasGivenUp") { bench in
-            let job = try await bench.enqueue(bench.job())
-            _ = try await bench.claimOne()
+            let (job, _) = try await bench.startJob()
             bench.store.noteAbandoned(1)
-            try await bench.restart()
-            let first = try await bench.rescue(maxRescues: 0, after: .crash)
+            let first = try await bench.restartAndRescue(maxRescues: 0, after: .crash)
             try expectEqual(first.returned, [job])
             // The next process runs no code of abandoned attempts.
             _ = try await bench.claimOne()
-            try await bench.restart()
-            let second = try await bench.rescue(maxRescues: 0, after: .crash)
+            let second = try await bench.restartAndRescue(maxRescues: 0, after: .crash)
             try expectEqual(second.failed, [job])
         },
         Check("p14ACrashBlamesNoJobThatRanTogetherWithOthers") { bench in
             let jobs = [try await bench.enqueue(bench.job()), try await bench.enqueue(bench.job())]
             for crash in 1...2 {
                 try expectEqual(Set(try await bench.claim().map(\.lease.job)), Set(jobs), "crash \(crash):")
-                try await bench.restart()
-                let report = try await bench.rescue(maxRescues: 0, after: .crash)
+                let report = try await bench.restartAndRescue(maxRescues: 0, after: .crash)
                 // A single crash puts no job on trial.
                 try expectEqual(
                     report,
@@ -90,8 +83,7 @@ extension Check {
             // Both are on trial together, and no other job joins them.
             let other = try await bench.enqueue(bench.job(priority: .veryHigh))
             try expectEqual(Set(try await bench.claim().map(\.lease.job)), Set(jobs))
-            try await bench.restart()
-            let report = try await bench.rescue(maxRescues: 0, after: .crash)
+            let report = try await bench.restartAndRescue(maxRescues: 0, after: .crash)
             try expectEqual(report.onTrial, jobs)
             // After the third crash each of them runs alone. A job that ends normally is cleared, and the next one
             // follows.
@@ -109,8 +101,7 @@ extension Check {
             let jobs = [try await bench.enqueue(bench.job()), try await bench.enqueue(bench.job())]
             for _ in 1...3 {
                 _ = try await bench.claim()
-                try await bench.restart()
-                try await bench.rescue()
+                try await bench.restartAndRescue()
             }
             let other = try await bench.enqueue(bench.job())
             let first = try await bench.exchange(slots: 10)
@@ -136,8 +127,7 @@ extension Check {
             let jobs = [try await bench.enqueue(bench.job()), try await bench.enqueue(bench.job(queue: "second"))]
             for _ in 1...3 {
                 _ = try await bench.claim()
-                try await bench.restart()
-                try await bench.rescue()
+                try await bench.restartAndRescue()
             }
             let other = try await bench.enqueue(bench.job())
             try await bench.cancel([jobs[0]])
@@ -148,19 +138,15 @@ extension Check {
             try await randomCrashes(bench, seed: seed)
         },
         Check("p6AnOrphanThatWasToBeCancelledIsCancelled") { bench in
-            let job = try await bench.enqueue(bench.job())
-            _ = try await bench.claimOne()
+            let (job, _) = try await bench.startJob()
             try await bench.cancel([job])
-            try await bench.restart()
-            let report = try await bench.rescue()
+            let report = try await bench.restartAndRescue()
             try expectEqual(report, RescueReport(returned: [], failed: [], cancelled: [job]))
             try expectEqual(try await bench.state(job), .cancelled)
         },
         Check("p5AnAttemptRunsAgainAfterACrashAndOnlyOneResultCounts") { bench in
-            let job = try await bench.enqueue(bench.job())
-            _ = try await bench.claimOne()
-            try await bench.restart()
-            try await bench.rescue()
+            let (job, _) = try await bench.startJob()
+            try await bench.restartAndRescue()
             let again = try await bench.claimOne()
             try expectEqual(again.lease, Lease(job: job, attempt: 2))
             try await bench.end(again.lease, .succeeded(JSONText("2")))
@@ -175,8 +161,7 @@ extension Check {
                 RescueReport(returned: [], failed: [], cancelled: []))
         },
         Check("p7ARestartAfterADrainRescuesNothing") { bench in
-            let job = try await bench.enqueue(bench.job())
-            let lease = try await bench.claimOne().lease
+            let (job, lease) = try await bench.startJob()
             try await bench.end(lease, .interrupted)
             try await bench.restart()
             try expectEqual(try await bench.rescue().returned, [])

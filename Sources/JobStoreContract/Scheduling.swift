@@ -23,8 +23,7 @@ extension Check {
             try expectEqual(changes.all, [])
         },
         Check("aChangedScheduleIsPlannedAnew") { bench in
-            try await bench.change(DefinitionChange(schedules: [bench.schedule("nightly")]))
-            _ = try await bench.planned("nightly", in: .seconds(5))
+            try await bench.planNightly(in: .seconds(5))
             bench.advance(.seconds(1))
             let changes = Recorder(bench.store)
             try await bench.change(DefinitionChange(schedules: [bench.schedule("nightly", overlap: .allow)]))
@@ -55,17 +54,14 @@ extension Check {
             try expectEqual(try await bench.store.schedules().count, Schedule.maxCount)
         },
         Check("aTimeIsFiredForOnce") { bench in
-            try await bench.change(DefinitionChange(schedules: [bench.schedule("nightly")]))
-            var planned = try await bench.planned("nightly", in: .seconds(5))
+            var planned = try await bench.planNightly(in: .seconds(5))
             try expectEqual(try await bench.store.nextScheduleAt(), bench.now + .seconds(5))
             try expectEqual(try await bench.store.schedules(due: bench.now, limit: 10), [])
             bench.advance(.seconds(5))
             planned.sinceLast = .seconds(5)
             try expectEqual(try await bench.store.schedules(due: bench.now, limit: 10), [planned])
             let firing = bench.firing(planned, next: .seconds(60))
-            guard case .fired(let receipt) = try await bench.store.fire(firing, now: bench.now) else {
-                throw Violation(description: "expected the schedule to fire")
-            }
+            let receipt = try bench.receipt(of: try await bench.store.fire(firing, now: bench.now))
             try expectEqual(try await bench.store.fire(firing, now: bench.now), .stale)
             try expectEqual(try await bench.store.jobs(JobFilter()).map(\.id), receipt.jobs)
             let record = try await bench.scheduleRecord("nightly")
@@ -75,8 +71,7 @@ extension Check {
             try expectEqual(try await bench.store.nextScheduleAt(), bench.now + .seconds(60))
         },
         Check("aScheduleThatChangedMeanwhileIsNotFired") { bench in
-            try await bench.change(DefinitionChange(schedules: [bench.schedule("nightly")]))
-            let planned = try await bench.planned("nightly", in: .seconds(5))
+            let planned = try await bench.planNightly(in: .seconds(5))
             _ = try await bench.store.setPaused(true, schedule: "nightly", now: bench.now)
             try expectEqual(try await bench.store.fire(bench.firing(planned), now: bench.now), .stale)
             _ = try await bench.store.setPaused(false, schedule: "nightly", now: bench.now)
@@ -88,8 +83,7 @@ extension Check {
             try expectEqual(try await bench.store.jobs(JobFilter()), [])
         },
         Check("aTimeIsSkippedWhileTheLastJobIsOpen") { bench in
-            try await bench.change(DefinitionChange(schedules: [bench.schedule("nightly")]))
-            _ = try await bench.planned("nightly", in: .seconds(1))
+            try await bench.planNightly(in: .seconds(1))
             let first = try await bench.fired("nightly")
             try expectEqual(
                 try await bench.fire("nightly"), .skipped(lastJob: first.jobs[0], lastGraph: nil))
@@ -97,11 +91,10 @@ extension Check {
             try expectEqual(record.skippedAt, record.afterAt)
             try expectEqual(record.lastJob, first.jobs[0])
             try await bench.runOne()
-            _ = try await bench.fired("nightly")
+            try await bench.fired("nightly")
         },
         Check("aTimeIsSkippedWhileTheLastGraphIsOpen") { bench in
-            try await bench.change(DefinitionChange(schedules: [bench.schedule("nightly")]))
-            _ = try await bench.planned("nightly", in: .seconds(1))
+            try await bench.planNightly(in: .seconds(1))
             let graph = NewGraph(
                 name: "two", isGraph: true, jobs: [bench.job(), bench.job(after: [.new(0)])])
             let first = try await bench.fired("nightly", graph)
@@ -109,17 +102,15 @@ extension Check {
             try expectEqual(
                 try await bench.fire("nightly", graph), .skipped(lastJob: first.jobs[0], lastGraph: first.graph))
             try await bench.runOne()
-            _ = try await bench.fired("nightly", graph)
+            try await bench.fired("nightly", graph)
         },
         Check("overlapIsAllowedWhereTheScheduleSaysSo") { bench in
-            try await bench.change(DefinitionChange(schedules: [bench.schedule("nightly", overlap: .allow)]))
-            _ = try await bench.planned("nightly", in: .seconds(1))
-            _ = try await bench.fired("nightly")
-            _ = try await bench.fired("nightly")
+            try await bench.planNightly(in: .seconds(1), overlap: .allow)
+            try await bench.fired("nightly")
+            try await bench.fired("nightly")
         },
         Check("aRefusedTimeMovesOnAndItsReasonIsKeptUntilTheNextSuccess") { bench in
-            try await bench.change(DefinitionChange(schedules: [bench.schedule("nightly")]))
-            _ = try await bench.planned("nightly", in: .seconds(1))
+            try await bench.planNightly(in: .seconds(1))
             let record = try await bench.scheduleRecord("nightly")
             var firing = bench.firing(record)
             firing.work = .refused("There is no such definition.")
@@ -138,14 +129,13 @@ extension Check {
             guard case .refused = try await bench.store.fire(firing, now: bench.now) else {
                 throw Violation(description: "expected a refusal")
             }
-            _ = try await bench.fired("nightly")
+            try await bench.fired("nightly")
             now = try await bench.scheduleRecord("nightly")
             try expectEqual(now.problem, nil)
             try expectEqual(try await bench.store.refusedScheduleCount(), 0)
         },
         Check("aPausedScheduleHasNoNextTimeAndItsTimesCountAgainFromItsResumption") { bench in
-            try await bench.change(DefinitionChange(schedules: [bench.schedule("nightly")]))
-            _ = try await bench.planned("nightly", in: .seconds(5))
+            try await bench.planNightly(in: .seconds(5))
             let pausedAt = bench.now
             try expectEqual(
                 try await bench.store.setPaused(true, schedule: "nightly", now: pausedAt)?.pausedAt, pausedAt)
@@ -162,8 +152,7 @@ extension Check {
             try expectEqual(try await bench.store.setPaused(true, schedule: "other", now: bench.now), nil)
         },
         Check("runningAScheduleNowLeavesItsTimes") { bench in
-            try await bench.change(DefinitionChange(schedules: [bench.schedule("nightly")]))
-            let planned = try await bench.planned("nightly", in: .seconds(5))
+            let planned = try await bench.planNightly(in: .seconds(5))
             let graph = NewGraph(isGraph: false, jobs: [bench.job()])
             let outcome = try await bench.store.run(schedule: "nightly", graph, now: bench.now)
             guard case .enqueued(let receipt)? = outcome else { throw Violation(description: "expected it to run") }
@@ -177,13 +166,12 @@ extension Check {
             try expectEqual(try await bench.store.run(schedule: "other", graph, now: bench.now), nil)
         },
         Check("aPrunedLastJobIsNoReasonToSkip") { bench in
-            try await bench.change(DefinitionChange(schedules: [bench.schedule("nightly")]))
-            _ = try await bench.planned("nightly", in: .seconds(1))
-            _ = try await bench.fired("nightly")
+            try await bench.planNightly(in: .seconds(1))
+            try await bench.fired("nightly")
             try await bench.runOne()
             bench.advance(.seconds(1))
             try expectEqual(try await bench.prune(PruneRequest(finishedBefore: bench.now)), 1)
-            _ = try await bench.fired("nightly")
+            try await bench.fired("nightly")
         },
     ]
 }
@@ -204,6 +192,14 @@ extension Workbench {
     }
 
     /// Plans the next time of a schedule.
+    /// Writes the schedule `nightly` and plans its next time.
+    @discardableResult
+    func planNightly(in wait: Duration, overlap: Schedule.Overlap = .skip) async throws -> ScheduleRecord {
+        try await change(DefinitionChange(schedules: [schedule("nightly", overlap: overlap)]))
+        return try await planned("nightly", in: wait)
+    }
+
+    @discardableResult
     func planned(_ name: String, in wait: Duration) async throws -> ScheduleRecord {
         let record = try await scheduleRecord(name)
         try await store.plan([ScheduleTiming(record, after: now, nextAt: now + wait)])
@@ -224,8 +220,12 @@ extension Workbench {
         try await store.fire(firing(scheduleRecord(name), graph), now: now)
     }
 
+    @discardableResult
     func fired(_ name: String, _ graph: NewGraph? = nil) async throws -> EnqueueReceipt {
-        let outcome = try await fire(name, graph)
+        try receipt(of: try await fire(name, graph))
+    }
+
+    func receipt(of outcome: FiringOutcome) throws -> EnqueueReceipt {
         guard case .fired(let receipt) = outcome else {
             throw Violation(description: "expected the schedule to fire, found \(outcome)")
         }

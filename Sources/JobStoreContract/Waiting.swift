@@ -10,8 +10,7 @@ extension Check {
         Check("p8ARestartDoesNotChangeAWait", each: waits) { bench, wait in
             try await expectOneMinute(bench, isRetry: wait.isRetry) {
                 bench.clock.set(by: wait.jump)
-                try await bench.restart()
-                try await bench.rescue()
+                try await bench.restartAndRescue()
             }
         },
         Check("p8TimeWhileTheMachineWasOffCounts") { bench in

@@ -64,7 +64,10 @@ final class Workbench: Sendable {
     }
 
     func enqueue(_ graph: NewGraph) async throws -> EnqueueReceipt {
-        let outcome = try await store.enqueue([graph], now: now)[0]
+        try receipt(of: try await store.enqueue([graph], now: now)[0])
+    }
+
+    func receipt(of outcome: EnqueueOutcome) throws -> EnqueueReceipt {
         guard case .enqueued(let receipt) = outcome else {
             throw Violation(description: "expected the graph to be enqueued, found \(outcome)")
         }
@@ -93,6 +96,14 @@ final class Workbench: Sendable {
         try unwrap(try await claim(1).first, "a job to claim")
     }
 
+    /// Enqueues a job and claims it. There must be no other job to claim.
+    func startJob() async throws -> (job: JobID, lease: Lease) {
+        let job = try await enqueue(job())
+        let lease = try await claimOne().lease
+        try expectEqual(lease.job, job)
+        return (job, lease)
+    }
+
     @discardableResult
     func end(
         _ lease: Lease, _ ending: AttemptEnd.Ending, connections: JSONText? = nil
@@ -116,6 +127,15 @@ final class Workbench: Sendable {
     @discardableResult
     func rescue(maxRescues: Int = 3, after lastEnd: LastEnd = .unexplained) async throws -> RescueReport {
         try await store.rescueOrphans(maxRescues: maxRescues, after: lastEnd, now: now)
+    }
+
+    /// Restarts the process as after a crash, and rescues the jobs that were running.
+    @discardableResult
+    func restartAndRescue(
+        maxRescues: Int = 3, after lastEnd: LastEnd = .unexplained
+    ) async throws -> RescueReport {
+        try await restart()
+        return try await rescue(maxRescues: maxRescues, after: lastEnd)
     }
 
     @discardableResult

@@ -274,4 +274,20 @@ public final class Connection {
     public func checkpoint() throws(SQLiteError) {
         try check(sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil))
     }
+
+    /// Makes a ``checkpoint()`` unless another connection or a full disk prevents it.
+    ///
+    /// - Returns: False if it was prevented. The pages stay in the WAL.
+    @discardableResult
+    public func checkpointIfPossible() throws(SQLiteError) -> Bool {
+        do throws(SQLiteError) {
+            try checkpoint()
+            return true
+        } catch {
+            switch error.primary {
+            case .busy, .locked, .full: return false
+            default: throw error
+            }
+        }
+    }
 }

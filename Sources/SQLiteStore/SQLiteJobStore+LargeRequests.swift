@@ -28,27 +28,14 @@ extension SQLiteJobStore {
     }
 
     private func enqueueInParts(_ graph: NewGraph, now: Timestamp) async throws(StoreError) -> EnqueueOutcome {
-        let staged: StagedGraph
         switch try await stage(graph) {
         case .answered(let outcome): return outcome
-        case .begun(let begun): staged = begun
-        }
-        guard let writing else { throw .readOnly(path: path) }
-        let accepted: LongAnswer<EnqueueOutcome>
-        do {
-            accepted = try await writing.performLong(weight: 1) { (writer) throws(SQLiteError) in
-                let outcome = try writer.accept(staged, now: now)
-                guard case .enqueued = outcome else { return (outcome, nil) }
-                return (outcome, staged.work)
+        case .begun(let staged):
+            let answer = try await accept(staged) { (writer) throws(SQLiteError) in
+                try writer.accept(staged, now: now)
             }
-        } catch {
-            await discard([staged])
-            throw error
+            return answer.value.naming(skippedIn: answer.report)
         }
-        guard case .enqueued(var receipt) = accepted.value else { return accepted.value }
-        // The graph is accepted even if its jobs cannot be written now, so this error is not reported.
-        receipt.skipped = ((try? accepted.report?.get())?.skipped ?? []).sorted()
-        return .enqueued(receipt)
     }
 
     // MARK: Cancelling

@@ -13,53 +13,21 @@ extension SQLiteJobStore {
     ///
     /// - Parameter makesQueues: Whether missing queues are created.
     func stage(_ graph: NewGraph, makesQueues: Bool = false) async throws(StoreError) -> StagingAnswer {
-        let order: [Int]
-        switch Self.order(of: graph) {
-        case .success(let found): order = found
-        case .failure(let refused):
-            // If the key was used before, its first answer is returned, even though the graph would now be refused.
-            if let key = graph.key, let outcome = try await outcome(of: key) { return .answered(outcome) }
-            return .answered(.refused(refused.refusal))
-        }
-        return try await stage(GraphSummary(graph), makesQueues: makesQueues) {
-            (queues, body) async throws(StoreError) in
-            try await StagedPart.divide(graph, order: order, queues: queues, body)
-        }
+        try await stage([graph], GraphSummary(graph), together: false, makesQueues: makesQueues)
     }
 
-    /// Stores the parts of very many small graphs and jobs, which are all accepted together.
-    private func stage(together graphs: [NewGraph], makesQueues: Bool) async throws(StoreError) -> StagingAnswer {
-        var orders: [[Int]] = []
-        for graph in graphs {
-            switch Self.order(of: graph) {
-            case .success(let order): orders.append(order)
-            case .failure(let refused): return .answered(.refused(refused.refusal))
-            }
-        }
-        return try await stage(GraphSummary(together: graphs), makesQueues: makesQueues) {
-            [orders] (queues, body) async throws(StoreError) in
-            try await StagedPart.divide(together: graphs, orders: orders, queues: queues, body)
-        }
-    }
-
-    private struct Refused: Error { let refusal: EnqueueRefusal }
-
-    private static func order(of graph: NewGraph) -> Result<[Int], Refused> {
-        do {
-            return .success(try GraphPlan.order(of: graph.jobs))
-        } catch {
-            // Ordering checks no existing jobs, so the only possible refusal is a cycle.
-            if case .refused(let refusal) = error { return .failure(Refused(refusal: refusal)) }
-            preconditionFailure("ordering must not read from the database")
-        }
-    }
-
-    private typealias Store = ([UInt8], _ rows: Int) async throws(StoreError) -> Void
-
+    /// Stores the parts of a large graph, or of very many small graphs and jobs, which are all accepted together.
     private func stage(
-        _ summary: GraphSummary, makesQueues: Bool,
-        divide: (_ queues: [String: Int], _ body: Store) async throws(StoreError) -> Void
+        _ graphs: [NewGraph], _ summary: GraphSummary, together: Bool, makesQueues: Bool
     ) async throws(StoreError) -> StagingAnswer {
+        let orders: [[Int]]
+        do throws(EnqueueRefusal) {
+            orders = try graphs.map { (graph) throws(EnqueueRefusal) in try GraphPlan.order(of: graph.jobs) }
+        } catch {
+            // If the key was used before, its first answer is returned, even though the graph would now be refused.
+            if let key = summary.key, let outcome = try await outcome(of: key) { return .answered(outcome) }
+            return .answered(.refused(error))
+        }
         let staging: Writer.Staging
         switch try await begin(summary, makesQueues: makesQueues) {
         case .answered(let outcome): return .answered(outcome)
@@ -68,7 +36,8 @@ extension SQLiteJobStore {
         let staged = StagedGraph(staging: staging, summary: summary)
         do {
             var number = 0
-            try await divide(staging.queues) { (bytes, rows) async throws(StoreError) in
+            try await StagedPart.divide(graphs, orders: orders, together: together, queues: staging.queues) {
+                (bytes, rows) async throws(StoreError) in
                 let part = number
                 number += 1
                 try await write(weight: rows) { (writer) throws(SQLiteError) in
@@ -102,6 +71,23 @@ extension SQLiteJobStore {
         return try await write { (writer) throws(SQLiteError) in
             if makesQueues { try writer.makeQueues(named: summary.queues.keys) }
             return try writer.beginStaging(summary, needs: needs)
+        }
+    }
+
+    /// Carries out the transaction that accepts a staged graph, and waits until the jobs of the graph are written.
+    func accept<Value: Sendable>(
+        _ staged: StagedGraph, _ body: @escaping @Sendable (Writer) throws(SQLiteError) -> Value
+    ) async throws(StoreError) -> LongAnswer<Value> {
+        guard let writing else { throw .readOnly(path: path) }
+        do {
+            return try await writing.performLong(weight: 1) { (writer) throws(SQLiteError) in
+                defer { writer.discardUnlessAccepted(staged) }
+                let value = try body(writer)
+                return (value, writer.isWriting(staged) ? staged.work : nil)
+            }
+        } catch {
+            await discard([staged])
+            throw error
         }
     }
 
@@ -139,7 +125,7 @@ extension SQLiteJobStore {
         do {
             for graph in large where staged.refusal == nil { note(try await stage(graph, makesQueues: true)) }
             if !together.isEmpty, staged.refusal == nil {
-                note(try await stage(together: together, makesQueues: true))
+                note(try await stage(together, GraphSummary(together: together), together: true, makesQueues: true))
             }
         } catch {
             await discard(staged.large)
@@ -231,26 +217,21 @@ extension SQLiteJobStore {
                 try writer.run(schedule: name) { () throws(SQLiteError) in outcome }
             }
         case .begun(let staged):
-            guard let writing else { throw .readOnly(path: path) }
-            let answer: LongAnswer<EnqueueOutcome?>
-            do {
-                answer = try await writing.performLong(weight: 1) { (writer) throws(SQLiteError) in
-                    defer { writer.discardUnlessAccepted(staged) }
-                    let outcome = try writer.run(schedule: name) { () throws(SQLiteError) in
-                        try writer.accept(staged, now: now)
-                    }
-                    if case .enqueued? = outcome { return (outcome, staged.work) }
-                    return (outcome, nil)
-                }
-            } catch {
-                await discard([staged])
-                throw error
+            let answer = try await accept(staged) { (writer) throws(SQLiteError) in
+                try writer.run(schedule: name) { () throws(SQLiteError) in try writer.accept(staged, now: now) }
             }
-            guard case .enqueued(var receipt)? = answer.value else { return answer.value }
-            // The graph is accepted even if its jobs cannot be written now, so this error is not reported.
-            receipt.skipped = ((try? answer.report?.get())?.skipped ?? []).sorted()
-            return .enqueued(receipt)
+            return answer.value?.naming(skippedIn: answer.report)
         }
+    }
+}
+
+extension EnqueueOutcome {
+    /// Adds the jobs that were skipped while the graph was written. The graph is accepted even if its jobs cannot be
+    /// written now, so that error is not reported.
+    func naming(skippedIn report: Result<LongWorkReport, StoreError>?) -> EnqueueOutcome {
+        guard case .enqueued(var receipt) = self else { return self }
+        receipt.skipped = ((try? report?.get())?.skipped ?? []).sorted()
+        return .enqueued(receipt)
     }
 }
 

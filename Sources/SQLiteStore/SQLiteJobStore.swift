@@ -97,7 +97,7 @@ public final class SQLiteJobStore: JobStore {
     /// Whether the store notices at once when one of its files is removed or replaced, even while it writes nothing,
     /// and then reports that it has stopped. False if the kernel's limit on watches is reached
     /// (`fs.inotify.max_user_instances`).
-    public var isWatchingFiles: Bool { writing?.isWatching ?? false }
+    public var isWatchingFiles: Bool { writing?.watch != nil }
 
     /// Frees the database pages that are cached in memory. Later reads load them again.
     public func releaseMemory() async -> Int {
@@ -115,7 +115,7 @@ public final class SQLiteJobStore: JobStore {
         weight: Int = 1, _ body: @escaping @Sendable (Writer) throws(SQLiteError) -> Value
     ) async throws(StoreError) -> Value {
         guard let writing else { throw .readOnly(path: path) }
-        return try await writing.perform(weight: weight, body)
+        return try await writing.lane.perform(weight: weight, body)
     }
 
     /// Reads of more than 1,000 rows use the lane for listings, so that running jobs do not wait for them.
@@ -141,7 +141,7 @@ public final class SQLiteJobStore: JobStore {
 
     public func trials(now: Timestamp) async throws(StoreError) -> CrashTrials.Report? {
         guard let writing else { return nil }
-        return try await writing.perform(weight: 1) { (writer) throws(SQLiteError) in writer.reportTrials(now: now) }
+        return try await writing.lane.perform { (writer) throws(SQLiteError) in writer.reportTrials(now: now) }
     }
 
     // MARK: Settings

@@ -44,7 +44,7 @@ import Testing
                 NewJob(definition: definition, dependencies: [NewDependency(on: .existing(JobID(7)))]),
             ])
         var parts: [[UInt8]] = []
-        try await StagedPart.divide(graph, order: [0, 1, 2], queues: [:]) { (bytes, _) async throws(StoreError) in
+        try await StagedPart.divide([graph], orders: [[0, 1, 2]], queues: [:]) { (bytes, _) async throws(StoreError) in
             parts.append(bytes)
         }
         let part = try #require(parts.first)

@@ -5,7 +5,9 @@ import Jobs
 public struct SystemStoreClock: StoreClock {
     public init() {}
 
-    public var boot: String { Self.bootOfTheMachine }
+    /// Empty if `/proc` is not available. With an empty id every start counts as a new boot, and the wall clock measures
+    /// the time between two starts.
+    public var boot: String { bootID ?? "" }
 
     public var sinceBoot: Duration {
         let time = read(CLOCK_BOOTTIME)
@@ -23,15 +25,4 @@ public struct SystemStoreClock: StoreClock {
         precondition(result == 0, "these clocks exist on every Linux")
         return time
     }
-
-    /// The kernel's boot id; empty if `/proc` is not available. With an empty id every start counts as a new boot, and
-    /// the wall clock measures the time between two starts.
-    private static let bootOfTheMachine: String = {
-        let descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return "" }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: 64)
-        let count = Glibc.read(descriptor, &bytes, bytes.count)
-        return String(decoding: bytes.prefix(max(count, 0)).prefix { $0 > 0x20 }, as: UTF8.self)
-    }()
 }

@@ -23,7 +23,9 @@ struct GraphPlan {
         outcomeOfExisting: (JobID, DependencyCondition) throws(PlanFailure) -> Outcome?
     ) throws(PlanFailure) {
         var starts = [Start](repeating: Start(), count: jobs.count)
-        for index in try Self.order(of: jobs) {
+        let order: [Int]
+        do throws(EnqueueRefusal) { order = try Self.order(of: jobs) } catch { throw .refused(error) }
+        for index in order {
             var start = Start()
             for dependency in jobs[index].dependencies {
                 let outcome: Outcome? =
@@ -56,7 +58,7 @@ struct GraphPlan {
     }
 
     /// The indices of the jobs, ordered so that each comes after the jobs it depends on (I1).
-    static func order(of jobs: [NewJob]) throws(PlanFailure) -> [Int] {
+    static func order(of jobs: [NewJob]) throws(EnqueueRefusal) -> [Int] {
         // Usually every job already comes after its dependencies.
         let isOrdered = jobs.indices.allSatisfy { index in
             jobs[index].dependencies.allSatisfy { dependency in
@@ -83,7 +85,7 @@ struct GraphPlan {
             next += 1
         }
         guard order.count == jobs.count else {
-            throw .refused(.cycle(through: onCycle(jobs, open: open)))
+            throw .cycle(through: onCycle(jobs, open: open))
         }
         return order
     }

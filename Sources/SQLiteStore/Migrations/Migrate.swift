@@ -19,7 +19,7 @@ extension Connection {
         do throws(StoreOpenError) {
             for migration in missing { try carryOut(migration, path: path) }
             // Without this checkpoint, the daemon's first commit would copy the whole log while callers wait for it.
-            try mappingErrors(at: path) { () throws(SQLiteError) in try checkpointIfPossible() }
+            try mappingErrors(at: path) { () throws(SQLiteError) in _ = try checkpointIfPossible() }
         } catch {
             failure = error
         }
@@ -64,18 +64,6 @@ extension Connection {
     func stamp(_ version: Int64) throws(SQLiteError) {
         // A pragma accepts no bound parameters, so the numbers become part of the SQL.
         try execute("PRAGMA application_id = \(Migration.applicationID); PRAGMA user_version = \(version)")
-    }
-
-    private func checkpointIfPossible() throws(SQLiteError) {
-        do throws(SQLiteError) {
-            try checkpoint()
-        } catch {
-            switch error.primary {
-            // A reader is active, or the disk is full: the pages stay in the log.
-            case .busy, .locked, .full: return
-            default: throw error
-            }
-        }
     }
 
     // MARK: Free space

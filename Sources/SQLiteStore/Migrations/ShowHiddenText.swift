@@ -102,7 +102,7 @@ private enum Field: UInt8, ParameterName {
     case name, number, new
 }
 
-/// A column of unique names. A table may have very many rows, so at most 1,000 names are in memory at a time.
+/// A column of unique names.
 private struct HiddenNames {
     /// Selects the names after a given one, in order.
     let next: SQL
@@ -110,24 +110,12 @@ private struct HiddenNames {
     let changes: [SQL]
 
     func show(in connection: Connection) throws(SQLiteError) {
-        let names = try connection.prepare(next, Field.self)
-        var last = ""
-        while true {
-            var hidden: [String] = []
-            try names.bind([.name <- last])
-            while hidden.count < 1000, try names.step() {
-                let name = names.string(0)
-                if HiddenCharacter(in: name) != nil { hidden.append(name) }
+        try connection.forEachHiddenText(next, .name, after: "", { ($0.string(0), $0.string(0)) }) {
+            (name, text) throws(SQLiteError) in
+            let shown = try free(text.withoutHiddenCharacters, in: connection)
+            for change in changes {
+                try connection.prepare(change, Field.self).run([.name <- name, .new <- shown])
             }
-            names.reset()
-            for name in hidden {
-                let shown = try free(name.withoutHiddenCharacters, in: connection)
-                for change in changes {
-                    try connection.prepare(change, Field.self).run([.name <- name, .new <- shown])
-                }
-            }
-            guard hidden.count == 1000, let end = hidden.last else { return }
-            last = end
         }
     }
 
@@ -153,21 +141,37 @@ private struct HiddenTexts {
     let change: SQL
 
     func show(in connection: Connection) throws(SQLiteError) {
-        let rows = try connection.prepare(next, Field.self)
         let update = try connection.prepare(change, Field.self)
-        var last: Int64 = 0
+        try connection.forEachHiddenText(next, .number, after: Int64(0), { ($0.integer(0), $0.string(1)) }) {
+            (number, text) throws(SQLiteError) in
+            try update.run([.number <- number, .new <- text.withoutHiddenCharacters])
+        }
+    }
+}
+
+extension Connection {
+    /// Visits the rows with hidden characters. A table may have very many rows, so at most 1,000 texts are in memory at
+    /// a time.
+    ///
+    /// - Parameters:
+    ///   - next: Selects the rows after the one with the given key, in order.
+    ///   - first: A key before all others.
+    fileprivate func forEachHiddenText<Key: Bindable>(
+        _ next: SQL, _ field: Field, after first: Key, _ read: (SQLite.Statement<Field>) -> (key: Key, text: String),
+        _ body: (Key, String) throws(SQLiteError) -> Void
+    ) throws(SQLiteError) {
+        let rows = try prepare(next, Field.self)
+        var last = first
         while true {
-            var hidden: [(number: Int64, text: String)] = []
-            try rows.bind([.number <- last])
+            var hidden: [(key: Key, text: String)] = []
+            try rows.bind([field <- last])
             while hidden.count < 1000, try rows.step() {
-                let text = rows.string(1)
-                if HiddenCharacter(in: text) != nil { hidden.append((rows.integer(0), text)) }
+                let row = read(rows)
+                if HiddenCharacter(in: row.text) != nil { hidden.append(row) }
             }
             rows.reset()
-            for row in hidden {
-                try update.run([.number <- row.number, .new <- row.text.withoutHiddenCharacters])
-            }
-            guard hidden.count == 1000, let end = hidden.last?.number else { return }
+            for (key, text) in hidden { try body(key, text) }
+            guard hidden.count == 1000, let end = hidden.last?.key else { return }
             last = end
         }
     }

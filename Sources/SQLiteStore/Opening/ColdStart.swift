@@ -61,21 +61,14 @@ struct ColdStart {
 
     private func openLog() throws(StoreOpenError) -> File? {
         let path = location.path + "-wal"
-        let descriptor = Glibc.open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK)
-        guard descriptor >= 0 else {
-            let code = errno
-            switch code {
-            case ENOENT: return nil
-            case EACCES, EPERM, EROFS: throw .readOnlyFile(path: path)
-            default: throw .system(operation: "open", path: path, code: code)
-            }
+        do throws(StoreOpenError) {
+            let log = File(descriptor: try openFile(path, O_RDWR | O_NOFOLLOW), path: path)
+            if try status(of: log.descriptor, path).st_size > 0 { return log }
+            Glibc.close(log.descriptor)
+        } catch {
+            guard case .missingFile = error else { throw error }
         }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_size > 0 else {
-            Glibc.close(descriptor)
-            return nil
-        }
-        return File(descriptor: descriptor, path: path)
+        return nil
     }
 
     // MARK: Locking out other connections
@@ -136,10 +129,7 @@ struct ColdStart {
     private func drop(_ file: File) throws(StoreOpenError) {
         // A file that exists only in memory cannot differ from a disk.
         if halyard_is_in_memory(file.descriptor) != 0 { return }
-        var status = stat()
-        guard fstat(file.descriptor, &status) == 0 else {
-            throw .system(operation: "inspect", path: file.path, code: errno)
-        }
+        let status = try status(of: file.descriptor, file.path)
         // Once a page was absent, any later copy of it was read from the disk, even if another process (such as a
         // backup) reads the file in the meantime.
         var notSeenAbsent = [0..<(Int(status.st_size) + Self.pageBytes - 1) / Self.pageBytes]

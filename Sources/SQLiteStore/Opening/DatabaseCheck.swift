@@ -99,8 +99,7 @@ private struct FileVersion: Equatable {
     private let changes: [Int]
 
     init?(at path: String) {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
+        guard let status = status(at: path) else { return nil }
         identity = FileIdentity(status)
         size = Int64(status.st_size)
         changes = [status.st_mtim, status.st_ctim].flatMap { [$0.tv_sec, $0.tv_nsec] }

@@ -6,18 +6,10 @@ extension SQLiteJobStore {
     /// - Throws: ``StoreOpenError``, such as `notADatabase` for another kind of file, or `foreignDatabase` for the
     ///   database of another program.
     public static func checkHeader(ofDatabaseAt path: String) throws(StoreOpenError) {
-        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
-        guard descriptor >= 0 else {
-            switch errno {
-            case ENOENT: throw .missingFile(path: path)
-            case EACCES, EPERM: throw .unreadableFile(path: path)
-            default: throw .system(operation: "open", path: path, code: errno)
-            }
-        }
+        let descriptor = try openFile(path, O_RDONLY)
         defer { Glibc.close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw .system(operation: "inspect", path: path, code: errno) }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw .notARegularFile(path: path) }
+        let status = try status(of: descriptor, path)
+        guard status.isRegularFile else { throw .notARegularFile(path: path) }
         if status.st_size == 0 { throw .emptyFile(path: path) }
         var header = [UInt8](repeating: 0, count: 100)
         for isSecondLook in [false, true] {

@@ -46,8 +46,7 @@ struct DatabaseLocation: Sendable, Hashable {
     /// database, of its directory, and sets its mode, so that the daemon's user can use the file later. (SQLite does
     /// the same for the WAL.)
     func giveToOwner(_ descriptor: Int32, mode: mode_t) {
-        var owner = stat()
-        guard geteuid() == 0, stat(path, &owner) == 0 || stat(directory, &owner) == 0 else { return }
+        guard geteuid() == 0, let owner = status(at: path) ?? status(at: directory) else { return }
         // On a file system without owners (FAT) this fails, which is harmless.
         _ = fchown(descriptor, owner.st_uid, owner.st_gid)
         _ = fchmod(descriptor, mode)
@@ -56,20 +55,18 @@ struct DatabaseLocation: Sendable, Hashable {
     /// Checks that the directory is writable, since the write-ahead log is created in it. Also detects a read-only
     /// mount, which stops even root.
     func checkDirectory() throws(StoreOpenError) {
-        var status = stat()
-        guard stat(directory, &status) == 0 else { throw .missingDirectory(path: directory) }
+        guard let status = status(at: directory) else { throw .missingDirectory(path: directory) }
         guard status.st_mode & S_IFMT == S_IFDIR else { throw .notADirectory(path: directory) }
         guard access(directory, W_OK | X_OK) == 0 else { throw .readOnlyDirectory(path: directory) }
     }
 
     /// The size of the file in bytes; nil if the file does not exist.
     func fileSize() throws(StoreOpenError) -> Int64? {
-        var status = stat()
-        guard stat(path, &status) == 0 else {
+        guard let status = status(at: path) else {
             if errno == ENOENT { return nil }
             throw .system(operation: "inspect", path: path, code: errno)
         }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw .notARegularFile(path: path) }
+        guard status.isRegularFile else { throw .notARegularFile(path: path) }
         return Int64(status.st_size)
     }
 

@@ -12,8 +12,7 @@ struct FileIdentity: Sendable, Hashable {
 
     /// The identity of the file at `path`; nil, with `errno` set, if there is none.
     init?(at path: String) {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
+        guard let status = status(at: path) else { return nil }
         self.init(status)
     }
 

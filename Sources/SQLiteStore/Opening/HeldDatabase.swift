@@ -13,14 +13,7 @@ struct HeldDatabase: Sendable {
     /// - Throws: ``StoreOpenError/lockedUnderAnotherName(path:pid:)`` when another process holds the file.
     static func take(_ location: DatabaseLocation) throws(StoreOpenError) -> HeldDatabase {
         let path = location.path
-        let descriptor = Glibc.open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK)
-        guard descriptor >= 0 else {
-            switch errno {
-            case ENOENT: throw .missingFile(path: path)
-            case EACCES, EPERM, EROFS: throw .readOnlyFile(path: path)
-            default: throw .system(operation: "open", path: path, code: errno)
-            }
-        }
+        let descriptor = try openFile(path, O_RDWR | O_NOFOLLOW)
         do throws(StoreOpenError) {
             try location.checkNames(descriptor)
             while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
@@ -29,9 +22,7 @@ struct HeldDatabase: Sendable {
                 guard code == EWOULDBLOCK else { throw .system(operation: "lock", path: path, code: code) }
                 throw .lockedUnderAnotherName(path: path, pid: KernelLocks.holder(of: path)?.pid)
             }
-            var status = stat()
-            guard fstat(descriptor, &status) == 0 else { throw .system(operation: "inspect", path: path, code: errno) }
-            return HeldDatabase(descriptor: descriptor, identity: FileIdentity(status))
+            return HeldDatabase(descriptor: descriptor, identity: FileIdentity(try status(of: descriptor, path)))
         } catch {
             Glibc.close(descriptor)
             throw error
@@ -50,16 +41,12 @@ extension DatabaseLocation {
     /// Refuses a file with a second name: the write-ahead log belongs to one name, and its contents would be missing
     /// under the other. Removes the draft's name if a crash left it.
     func checkNames(_ descriptor: Int32) throws(StoreOpenError) {
-        var status = try facts(descriptor)
-        guard status.st_mode & S_IFMT == S_IFREG else { throw .notARegularFile(path: path) }
-        if isDraftToo(status) {
-            guard unlink(draftPath) == 0 else {
-                throw .system(operation: "remove the leftover", path: draftPath, code: errno)
-            }
-            status = try facts(descriptor)
+        let found = try status(of: descriptor, path)
+        guard found.isRegularFile else { throw .notARegularFile(path: path) }
+        if isDraftToo(found), unlink(draftPath) != 0 {
+            throw .system(operation: "remove the leftover", path: draftPath, code: errno)
         }
-        if status.st_nlink > 1 { throw .manyNames(path: path, count: Int(status.st_nlink)) }
-        if halyard_is_mount_point(descriptor) != 0 { throw .mountedAlone(path: path) }
+        try checkOneName(descriptor)
     }
 
     /// Makes the same checks for a process that only reads. Removes nothing.
@@ -68,15 +55,13 @@ extension DatabaseLocation {
         let descriptor = Glibc.open(path, halyard_open_as_path | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { throw .system(operation: "inspect", path: path, code: errno) }
         defer { Glibc.close(descriptor) }
-        let status = try facts(descriptor)
-        if status.st_nlink > 1, !isDraftToo(status) { throw .manyNames(path: path, count: Int(status.st_nlink)) }
-        if halyard_is_mount_point(descriptor) != 0 { throw .mountedAlone(path: path) }
+        try checkOneName(descriptor)
     }
 
-    private func facts(_ descriptor: Int32) throws(StoreOpenError) -> stat {
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw .system(operation: "inspect", path: path, code: errno) }
-        return status
+    private func checkOneName(_ descriptor: Int32) throws(StoreOpenError) {
+        let status = try status(of: descriptor, path)
+        if status.st_nlink > 1, !isDraftToo(status) { throw .manyNames(path: path, count: Int(status.st_nlink)) }
+        if halyard_is_mount_point(descriptor) != 0 { throw .mountedAlone(path: path) }
     }
 
     /// Whether the file's second name is that of the draft, left by a crash between the two steps that name a new

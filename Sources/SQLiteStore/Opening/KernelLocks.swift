@@ -4,10 +4,11 @@ import Glibc
 enum KernelLocks {
     /// Returns the process that holds the file's lock, or nil if none is listed.
     static func holder(of path: String) -> LockHolder? {
-        var status = stat()
-        guard stat(path, &status) == 0, let pid = holder(of: status, in: text(of: "/proc/locks")) else { return nil }
+        guard let status = status(at: path), let locks = text(ofFile: "/proc/locks"),
+            let pid = holder(of: status, in: locks)
+        else { return nil }
         // The command-line program has this name. A custom daemon may have any other name.
-        let isCommand = text(of: "/proc/\(pid)/comm") == "halyard\n"
+        let isCommand = text(ofFile: "/proc/\(pid)/comm") == "halyard\n"
         return LockHolder(pid: pid, role: isCommand ? .command : .daemon)
     }
 
@@ -23,19 +24,5 @@ enum KernelLocks {
             if words.count > 5, words[1] == "FLOCK", words[3] == "WRITE", words[5] == name { return Int32(words[4]) }
         }
         return nil
-    }
-
-    /// Returns the file's text, or an empty text if the file is not readable.
-    private static func text(of path: String) -> String {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return "" }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            let count = read(descriptor, &buffer, buffer.count)
-            if count <= 0 { return String(decoding: bytes, as: UTF8.self) }
-            bytes += buffer[..<count]
-        }
     }
 }

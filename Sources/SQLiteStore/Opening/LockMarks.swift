@@ -91,13 +91,5 @@ struct LockMarks: Sendable, Hashable {
 
     private static let unknownBoot = "unknown"
 
-    /// The id of the current boot; ``unknownBoot`` if a sandbox hides `/proc`.
-    private static let boot: String = {
-        let descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return unknownBoot }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: 36)
-        guard read(descriptor, &bytes, bytes.count) == bytes.count else { return unknownBoot }
-        return String(decoding: bytes, as: UTF8.self)
-    }()
+    private static let boot = bootID ?? unknownBoot
 }

@@ -26,10 +26,7 @@ extension DatabaseLocation {
         return 0
     }
 
-    var hasLog: Bool {
-        var status = stat()
-        return stat(path + "-wal", &status) == 0 && status.st_size > 0
-    }
+    var hasLog: Bool { (status(at: path + "-wal")?.st_size ?? 0) > 0 }
 
     /// Opens the database for the writer: checks it, sets its options and migrates an older schema.
     ///
@@ -110,10 +107,7 @@ extension DatabaseLocation {
 
     /// The log or rollback journal that is next to the database; nil if there is none, or an empty one.
     var leftLog: String? {
-        [path + "-wal", path + "-journal"].first { log in
-            var status = stat()
-            return stat(log, &status) == 0 && status.st_size > 0
-        }
+        [path + "-wal", path + "-journal"].first { (status(at: $0)?.st_size ?? 0) > 0 }
     }
 
     /// Creates a complete database under another name and then links it to its own name, so that a database exists

@@ -45,11 +45,7 @@ final class StoreFiles: Sendable {
             }
             named.append((path, identity))
         }
-        var status = stat()
-        guard fstat(database.descriptor, &status) == 0 else {
-            throw .system(operation: "inspect", path: location.path, code: errno)
-        }
-        written = Mutex(WriteTime(status))
+        written = Mutex(WriteTime(try status(of: database.descriptor, location.path)))
         self.named = named
         self.database = database.descriptor
         log = Glibc.open(named[1].path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK)

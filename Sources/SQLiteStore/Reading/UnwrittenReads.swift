@@ -13,7 +13,7 @@ extension Reader {
                 throw .damaged("a part begins at the invalid job number \(first)")
             }
             let jobs = (StagedPart(row.bytes(3) ?? [])?.entries ?? []).compactMap { entry in
-                entry.job?.input.map { UnwrittenJob(job: JobID(first + Int64(entry.index)), input: $0) }
+                entry.job?.new.input.map { UnwrittenJob(job: JobID(first + Int64(entry.index)), input: $0) }
             }
             return UnwrittenPage(
                 jobs: jobs, next: UnwrittenPage.Position(request: row.integer(0), part: row.integer(1)))

@@ -22,14 +22,10 @@ struct StagedPart {
         var jobs: Int
     }
 
+    /// A job without its dependencies and without the name of its queue.
     struct Job {
-        var definition: DefinitionID
-        var node: String?
-        var input: JSONText?
+        var new: NewJob
         var queue: Int
-        var priority: Int
-        var start: Submission.Start
-        var repeats: JobID?
         var dependencyCount: Int
     }
 
@@ -39,36 +35,22 @@ struct StagedPart {
 
     private static let maxBytes = 128 << 10
 
-    /// Divides a graph into parts that are small enough to be written in one slice, with dependencies before
+    /// Divides graphs into parts that are small enough to be written in one slice, with dependencies before
     /// dependents.
     ///
-    /// - Parameter queues: The index of each queue by name.
+    /// - Parameters:
+    ///   - together: Whether these are many small graphs and lone jobs. Each is then in a single part, so that it is
+    ///     written in one slice.
+    ///   - queues: The index of each queue by name.
     static func divide(
-        _ graph: NewGraph, order: [Int], queues: [String: Int],
-        _ body: ([UInt8], _ rows: Int) async throws(StoreError) -> Void
-    ) async throws(StoreError) {
-        var part = Packing(queues: queues)
-        for index in order {
-            var position = 0
-            repeat {
-                position = part.add(graph.jobs[index], at: index, from: position)
-                if part.isFull { try await part.store(body) }
-            } while position < graph.jobs[index].dependencies.count
-        }
-        if !part.isEmpty { try await part.store(body) }
-    }
-
-    /// Divides very many small graphs and lone jobs into parts. Each graph is in a single part, so that it is written
-    /// in one slice.
-    static func divide(
-        together graphs: [NewGraph], orders: [[Int]], queues: [String: Int],
+        _ graphs: [NewGraph], orders: [[Int]], together: Bool = false, queues: [String: Int],
         _ body: ([UInt8], _ rows: Int) async throws(StoreError) -> Void
     ) async throws(StoreError) {
         var part = Packing(queues: queues)
         var first = 0
         var number = 0
         for (graph, order) in zip(graphs, orders) {
-            if graph.isGraph {
+            if together, graph.isGraph {
                 number += 1
                 part.begin(graph, number: number)
             }
@@ -76,6 +58,7 @@ struct StagedPart {
                 var position = 0
                 repeat {
                     position = part.add(graph.jobs[index], at: index, from: position, first: first)
+                    if !together, part.isFull { try await part.store(body) }
                 } while position < graph.jobs[index].dependencies.count
             }
             first += graph.jobs.count
@@ -107,7 +90,7 @@ struct StagedPart {
         ///
         /// - Parameter first: The index of the graph's first job among all jobs of the request.
         /// - Returns: The position after the last added dependency.
-        mutating func add(_ job: NewJob, at index: Int, from position: Int, first: Int = 0) -> Int {
+        mutating func add(_ job: NewJob, at index: Int, from position: Int, first: Int) -> Int {
             let count = min(job.dependencies.count - position, Writer.rowsPerSlice / 2)
             bytes.append(number: first + index)
             bytes.append(number: position == 0 ? jobTag : 0)
@@ -181,11 +164,11 @@ extension StagedPart.Job {
             let queue = bytes.popNumber(), let priority = bytes.popNumber(), let start = bytes.popStart(),
             let repeats = bytes.popOptionalNumber(), let dependencyCount = bytes.popCount()
         else { return nil }
-        self.init(
+        new = NewJob(
             definition: DefinitionID(Int64(definition)), node: node.bytes.map { String(decoding: $0, as: UTF8.self) },
-            input: input.bytes.map { JSONText(trusted: $0) }, queue: queue, priority: priority,
-            start: start,
-            repeats: repeats.number.map { JobID(Int64($0)) }, dependencyCount: dependencyCount)
+            input: input.bytes.map { JSONText(trusted: $0) }, priority: Priority(rawValue: priority) ?? .normal,
+            start: start, repeats: repeats.number.map { JobID(Int64($0)) })
+        (self.queue, self.dependencyCount) = (queue, dependencyCount)
     }
 }
 

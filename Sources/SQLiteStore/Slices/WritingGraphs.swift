@@ -140,6 +140,9 @@ extension Writer {
         open(.discarding(staging.graph))
     }
 
+    /// Whether the graph was accepted and its jobs are not all written yet.
+    func isWriting(_ staged: StagedGraph) -> Bool { memory.writing[staged.staging.graph] != nil }
+
     /// Discards the graph if it was not accepted. Call this when a request ends and may or may not have accepted its
     /// graph.
     func discardUnlessAccepted(_ staged: StagedGraph) {
@@ -218,20 +221,15 @@ extension Writer {
         var start = GraphPlan.Start()
         start.pending = job.dependencyCount
         if job.dependencyCount == 0 {
-            start.state = job.start.isLater(than: now) ? .scheduled : .ready
+            start.state = job.new.start.isLater(than: now) ? .scheduled : .ready
         }
-        var new = NewJob(
-            definition: job.definition, node: job.node, input: job.input,
-            priority: Priority(rawValue: job.priority) ?? .normal,
-            // A wait starts here: the time of acceptance is only known on the wall clock.
-            start: job.start, repeats: job.repeats)
-        new.queue = memory.queues[job.queue].settings.name
+        // A wait starts here: the time of acceptance is only known on the wall clock.
         try insertJob(
-            new, id: id, graph: graph, start, dependencies: job.dependencyCount, queue: job.queue, now: now)
+            job.new, id: id, graph: graph, start, dependencies: job.dependencyCount, queue: job.queue, now: now)
         // The acceptance has already counted the job, as blocked.
         count(queue: job.queue, graph: graph, from: .blocked, to: start.state, now: now)
         memory.count(queue: job.queue) { $0[start.state] -= 1 }
-        if let input = job.input { try insert(input, of: id) }
+        if let input = job.new.input { try insert(input, of: id) }
     }
 
     func discardPart(of graph: GraphID) throws(SQLiteError) -> Bool {

@@ -19,7 +19,8 @@ final class GroupCommit: Sendable {
     /// request may have more.
     static let maxJobs = 2000
 
-    private let lane: Lane<Writer>
+    let lane: Lane<Writer>
+    /// Notices at once that a file was removed or replaced. Without it, the next commit notices.
     let watch: FileWatch?
     let lock: DatabaseLock
     let observers = Observers()
@@ -40,17 +41,7 @@ final class GroupCommit: Sendable {
             ? FileWatch(files, in: location) { [weak lane] in lane?.put(Nudge()) } : nil
     }
 
-    /// Whether the removal or replacement of a file is noticed at once; otherwise the next commit notices it.
-    var isWatching: Bool { watch != nil }
-
     deinit { watch?.stop() }
-
-    /// - Parameter weight: How much `body` writes, about one for each job.
-    func perform<Value: Sendable>(
-        weight: Int, _ body: @escaping @Sendable (Writer) throws(SQLiteError) -> Value
-    ) async throws(StoreError) -> Value {
-        try await lane.perform(weight: weight, body)
-    }
 
     /// Begins work that may take several transactions. Returns when the work has ended, or when the store closes before
     /// that.
@@ -257,15 +248,11 @@ private final class CommitLoop: LaneWorker {
         checkpointAt = pages + options.checkpointPages
         defer { files.noteCheckpoint() }
         do throws(SQLiteError) {
-            try writer.connection.checkpoint()
+            try writer.connection.checkpointIfPossible()
         } catch {
-            switch error.primary {
-            // Another connection's checkpoint or recovery, or a full disk: the pages stay in the log.
-            case .busy, .locked, .full: return
             // After a failed sync the page cache may show data that is not on the disk. Only a restart is safe: it
             // reads the log from the disk and copies all of it again.
-            default: stop(storeError(error, .running))
-            }
+            stop(storeError(error, .running))
         }
     }
 
@@ -286,14 +273,10 @@ private final class CommitLoop: LaneWorker {
     func finish() {
         if hasStopped { return }
         do throws(SQLiteError) {
-            try writer.connection.checkpoint()
-            try writer.connection.enable(.checkpointsOnClose)
+            // Otherwise the rest stays in the log, which every commit has synced.
+            if try writer.connection.checkpointIfPossible() { try writer.connection.enable(.checkpointsOnClose) }
         } catch {
-            switch error.primary {
-            // The rest stays in the log, which every commit has synced.
-            case .busy, .locked, .full: return
-            default: writer.lock.note { $0.noteFailedSync() }
-            }
+            writer.lock.note { $0.noteFailedSync() }
         }
     }
 

@@ -40,7 +40,7 @@ import Testing
         let decision = try transaction { try writer.beginStaging(summary, needs: writer.makeNeeds()) }
         guard case .begun(let staging) = decision else { throw Unexpected(what: "\(decision)") }
         var parts: [[UInt8]] = []
-        try await StagedPart.divide(graph, order: Array(graph.jobs.indices), queues: staging.queues) {
+        try await StagedPart.divide([graph], orders: [Array(graph.jobs.indices)], queues: staging.queues) {
             (bytes, _) async throws(StoreError) in parts.append(bytes)
         }
         try transaction {
