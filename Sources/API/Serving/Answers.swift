@@ -16,8 +16,8 @@ import OperationTypes
 ///   that memory.
 /// - A caller that reads nothing for ``ServerLimits/reading`` is disconnected.
 final class Answers: Sendable {
-    private let turns = Turns(1)
-    private let wholeTurns = Turns(2)
+    private let semaphore = AsyncSemaphore(1)
+    private let wholeSemaphore = AsyncSemaphore(2)
     private let background = BackgroundExecutor(named: "halyard-answers")
     let memory: AnswerMemory
     private let limits: ServerLimits
@@ -42,9 +42,9 @@ final class Answers: Sendable {
         case .value(let json, let status):
             return Response(bytes: json.line, status: HTTPResponse.Status(code: status))
         case .large(let produce):
-            return Response(bytes: try await inTurn(of: wholeTurns, context) { try await produce().line })
+            return Response(bytes: try await withPermit(of: wholeSemaphore, context) { try await produce().line })
         case .text(let type, let produce):
-            let text = try await inTurn(of: wholeTurns, context) { Array(try await produce().utf8) }
+            let text = try await withPermit(of: wholeSemaphore, context) { Array(try await produce().utf8) }
             return Response(bytes: text, type: type)
         case .listing(let pieces): return try await listing(pieces, context)
         case .slow(let work):
@@ -56,7 +56,7 @@ final class Answers: Sendable {
     private func listing(_ pieces: Pieces, _ context: ControlContext) async throws -> Response {
         // Reserves two pieces: one waits for the caller while the next is produced.
         guard let hold = memory.take(2 * Self.pieceBytes, for: context.user) else { throw AnswerMemory.full }
-        let first = try await inTurn(of: turns, context, pieces.next)
+        let first = try await withPermit(of: semaphore, context, pieces.next)
         guard let rest = first.rest else { return Response(bytes: first.bytes) }
         let large = try large(first, context)
         return Response(
@@ -67,10 +67,10 @@ final class Answers: Sendable {
                 large?.release()
                 var rest: Pieces? = rest
                 while let pieces = rest {
-                    guard await turns.take() else { throw CancellationError() }
+                    guard await semaphore.wait() else { throw CancellationError() }
                     let piece: Pieces.Piece
                     do {
-                        defer { turns.give() }
+                        defer { semaphore.signal() }
                         piece = try await withTaskExecutorPreference(background) { try await pieces.next() }
                     }
                     let large = try self.large(piece, context)
@@ -90,14 +90,14 @@ final class Answers: Sendable {
         return hold
     }
 
-    /// Waits for a turn, then runs `work`. Throws when the caller disconnects or the server stops.
-    private func inTurn<Value: Sendable>(
-        of turns: Turns, _ context: ControlContext, _ work: @escaping @Sendable () async throws -> Value
+    /// Waits for a permit, then runs `work`. Throws when the caller disconnects or the server stops.
+    private func withPermit<Value: Sendable>(
+        of semaphore: AsyncSemaphore, _ context: ControlContext, _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
         let value = try await context.closed.whileRunning { [stop, background] in
             try await stop.whileRunning {
-                guard await turns.take() else { throw CancellationError() }
-                defer { turns.give() }
+                guard await semaphore.wait() else { throw CancellationError() }
+                defer { semaphore.signal() }
                 return try await withTaskExecutorPreference(background) { try await work() }
             }
         }

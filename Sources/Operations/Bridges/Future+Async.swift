@@ -55,8 +55,8 @@ extension Future {
     func settledResult() async -> Result {
         if let result { return result }
         return await withUnsafeContinuation { continuation in
-            let claim = Claim("A run of an operation never ends", of: Future.self)
-            receive(for: claim) { result, _, _ in continuation.resume(returning: result) }
+            let misuse = MisuseReport("A run of an operation never ends", of: Future.self)
+            receive(for: misuse) { result, _, _ in continuation.resume(returning: result) }
         }
     }
 

@@ -18,7 +18,7 @@ extension Future {
             future.receive(for: target) { result, target, chain in
                 let isLast = remaining.step()
                 // Another future may still succeed.
-                if case .failure = result, !isLast { return Abandonment.of(Settlement<Value, Error>.of(target)) }
+                if case .failure = result, !isLast { return BrokenPromise.of(Settlement<Value, Error>.of(target)) }
                 Settlement<Value, Error>.of(target).settle(result, &chain)
             }
         }

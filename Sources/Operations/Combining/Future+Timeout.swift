@@ -19,7 +19,7 @@ extension Future {
     ) -> Future {
         if let result { return Future(result: result) }
         // This future or the alarm resolves it. The alarm counts as a resolver that is never released, so the target
-        // cannot be abandoned.
+        // never becomes a broken promise.
         let target = Settlement<Value, Error>(resolvers: 2)
         let alarm = Alarm()
         receive(for: target) { result, target, chain in

@@ -37,13 +37,13 @@ extension Future {
     func attach(_ callbacks: Callbacks<Value, Error>) {
         switch source {
         case .known(let result):
-            if let place { return place.scheduleNested { callbacks.run(result) } }
+            if let executor { return executor.scheduleNested { callbacks.run(result) } }
             if Scheduler.isInlineHere { return callbacks.runNested(result) }
-            Place.scheduler(Scheduler.default).scheduleNested { callbacks.run(result) }
+            CallbackExecutor.scheduler(Scheduler.default).scheduleNested { callbacks.run(result) }
         case .shared(let settlement):
-            guard let place else { return settlement.add(callbacks) }
-            if let result = settlement.add(Handler(callbacks, .at(place))) {
-                place.scheduleNested { callbacks.run(result) }
+            guard let executor else { return settlement.add(callbacks) }
+            if let result = settlement.add(Handler(callbacks, .at(executor))) {
+                executor.scheduleNested { callbacks.run(result) }
             }
         }
     }

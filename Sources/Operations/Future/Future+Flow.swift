@@ -95,13 +95,15 @@ extension Settlement {
 }
 
 /// A thread that waits for a future.
-private final class BlockedThread: Abandonable {
+private final class BlockedThread: PromiseDependent {
     let done = DispatchSemaphore(value: 0)
     private let future: Any.Type
 
     init(for future: Any.Type) { self.future = future }
 
-    func abandon(_ abandonment: inout Abandonment) { Claim.report("A thread is blocked in wait()", of: "\(future)") }
+    func promiseBroke(_ broken: inout BrokenPromise) {
+        MisuseReport.report("A thread is blocked in wait()", of: "\(future)")
+    }
 }
 
 extension Future where Value == Void, Error == Never {

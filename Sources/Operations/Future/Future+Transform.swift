@@ -4,7 +4,7 @@ import OperationTypes
 extension Future {
     /// The result, if it is known and a transformation may run on this thread.
     @inlinable
-    var transformable: Result? { place == nil ? result : nil }
+    var transformable: Result? { executor == nil ? result : nil }
 
     /// This future without the effect of `observe(on:)`. A transformation that runs none of the caller's code needs no
     /// scheduler.
@@ -155,7 +155,7 @@ extension Future {
         _ transform: @escaping @Sendable (Result) -> Swift.Result<NewValue, NewError>
     ) -> Future<NewValue, NewError> {
         let target = Settlement<NewValue, NewError>()
-        switch place {
+        switch executor {
         case .queue(let queue):
             receive(for: target) { result, target, _ in
                 let target = Settlement<NewValue, NewError>.of(target)
@@ -177,7 +177,7 @@ extension Future {
     func laterFlat<NewValue: Sendable, NewError>(
         _ transform: @escaping @Sendable (Result) -> Future<NewValue, NewError>
     ) -> Future<NewValue, NewError> {
-        if let place { return scheduled(place.schedule, transform) }
+        if let executor { return scheduled(executor.schedule, transform) }
         let target = Settlement<NewValue, NewError>()
         receive(for: target) { result, target, chain in
             transform(result).forward(to: Settlement<NewValue, NewError>.of(target), &chain)
@@ -191,9 +191,9 @@ extension Future {
     ) -> Future<NewValue, NewError> {
         let target = Settlement<NewValue, NewError>()
         receive(for: target) { result, target, chain in
-            let visit = Visit(for: Settlement<NewValue, NewError>.of(target))
-            schedule { visit.end(with: transform(result)) }
-            visit.leave(&chain)
+            let scheduled = ScheduledTransform(for: Settlement<NewValue, NewError>.of(target))
+            schedule { scheduled.end(with: transform(result)) }
+            scheduled.leave(&chain)
         }
         return Future<NewValue, NewError>(target)
     }
@@ -216,7 +216,7 @@ extension Future {
     /// this future. Until then only the handler holds the target, so that a long chain of targets can be released in a
     /// loop.
     @inlinable
-    func receive(for target: some Abandonable, _ resolve: @escaping Handler<Value, Error>.Resolve) {
+    func receive(for target: some PromiseDependent, _ resolve: @escaping Handler<Value, Error>.Resolve) {
         switch source {
         case .known(let result):
             Self.receive(result, target, resolve)
@@ -229,7 +229,7 @@ extension Future {
 
     @inlinable
     static func receive(
-        _ result: Result, _ target: some Abandonable, _ resolve: @escaping Handler<Value, Error>.Resolve
+        _ result: Result, _ target: some PromiseDependent, _ resolve: @escaping Handler<Value, Error>.Resolve
     ) {
         guard Nesting.enter() else {
             return Nesting.postpone { receive(result, target, resolve) }

@@ -27,12 +27,12 @@ public struct Future<Value: Sendable, Error: Swift.Error>: Sendable {
 
     @usableFromInline let source: Source
     /// Set by `observe(on:)`.
-    @usableFromInline let place: Place?
+    @usableFromInline let executor: CallbackExecutor?
 
     @inlinable
-    init(_ source: Source, at place: Place? = nil) {
+    init(_ source: Source, at executor: CallbackExecutor? = nil) {
         self.source = source
-        self.place = place
+        self.executor = executor
     }
 
     @inlinable
@@ -103,7 +103,7 @@ extension Future {
     /// This future, with callbacks and transformations that run on `queue`, always asynchronously. Futures derived from
     /// the returned one use the default again.
     @inlinable
-    public func observe(on queue: DispatchQueue) -> Future { Future(source, at: Place(queue)) }
+    public func observe(on queue: DispatchQueue) -> Future { Future(source, at: CallbackExecutor(queue)) }
 
     /// This future, with callbacks and transformations that run through `scheduler`. Futures derived from the returned
     /// one use the default again.

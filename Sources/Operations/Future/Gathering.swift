@@ -2,7 +2,7 @@ import Synchronization
 
 /// Collects the values of several futures, each at its index, and combines them.
 @usableFromInline
-final class Gathering<V: Sendable, Output: Sendable, E: Error>: Abandonable {
+final class Gathering<V: Sendable, Output: Sendable, E: Error>: PromiseDependent {
     @usableFromInline
     struct State: Sendable {
         @usableFromInline var values: [V?]
@@ -49,17 +49,17 @@ final class Gathering<V: Sendable, Output: Sendable, E: Error>: Abandonable {
             return state.target.take()
         }
         guard let target else { return }
-        if let outcome { target.settle(outcome.map(combine), &chain) } else { Abandonment.of(target) }
+        if let outcome { target.settle(outcome.map(combine), &chain) } else { BrokenPromise.of(target) }
     }
 
     @usableFromInline
-    func abandon(_ abandonment: inout Abandonment) {
+    func promiseBroke(_ broken: inout BrokenPromise) {
         let target = state.withLock { state in
             state.missing -= 1
             state.isIncomplete = true
             return state.missing == 0 ? state.target.take() : nil
         }
-        abandonment.add(target.map(Dependent.init))
+        broken.add(target.map(Dependent.init))
     }
 
     /// SAFETY: The target of a handler is the object that it was created with.

@@ -18,7 +18,7 @@ final class Handler<Value: Sendable, Failure: Error>: @unchecked Sendable {
     enum Delivery: Sendable {
         /// Delivered by the default scheduler, in the order of attachment.
         case inOrder(Scheduler.Choice)
-        case at(Place)
+        case at(CallbackExecutor)
     }
 
     /// Runs on the resolving thread, with the handler's target. A handler has either this closure or callbacks with a
@@ -36,7 +36,7 @@ final class Handler<Value: Sendable, Failure: Error>: @unchecked Sendable {
     @exclusivity(unchecked) @usableFromInline var following: Handler?
 
     @inlinable
-    init(target: some Abandonable, resolve: @escaping Resolve) {
+    init(target: some PromiseDependent, resolve: @escaping Resolve) {
         self.resolve = resolve
         callbacks = nil
         delivery = nil

@@ -3,9 +3,9 @@ import Synchronization
 
 /// The state that a promise and its futures share.
 ///
-/// 1. The state changes once, from pending to resolved or abandoned.
+/// 1. The state changes once, from pending to resolved or to a broken promise.
 /// 2. Handlers are attached while the state is pending. Each handler runs or is released once.
-/// 3. A settlement is abandoned when nothing is left that could resolve it.
+/// 3. The promise is broken when nothing is left that could resolve it.
 ///
 /// SAFETY: The variables are accessed only under the lock, with two exceptions. `known` is written once, under the
 /// lock, before `isResolved` is set there, and is read only after `isResolved` was seen set. `due` and `link` are
@@ -33,8 +33,8 @@ final class Settlement<Value: Sendable, Failure: Error>: @unchecked Sendable {
     /// The rest of the chain, below this settlement.
     @exclusivity(unchecked) @usableFromInline var link: Chain.Link?
     /// The sleep of the first task that awaits the result; that task needs no handler.
-    @usableFromInline let nap: Nap
-    @exclusivity(unchecked) @usableFromInline var isNapTaken: Bool
+    @usableFromInline let event: OneShotEvent
+    @exclusivity(unchecked) @usableFromInline var isEventAwaited: Bool
 
     @inlinable
     init(resolvers: Int = 1) {
@@ -48,13 +48,13 @@ final class Settlement<Value: Sendable, Failure: Error>: @unchecked Sendable {
         ordered = CallbackQueue()
         due = HandlerList()
         link = nil
-        nap = Nap()
-        isNapTaken = false
+        event = OneShotEvent()
+        isEventAwaited = false
     }
 
     @inlinable
     deinit {
-        if isAwaited.load(ordering: .relaxed) { abandonAll() }
+        if isAwaited.load(ordering: .relaxed) { breakPromise() }
     }
 
     @inlinable
@@ -90,7 +90,7 @@ extension Settlement {
         var isAsleep = false
         let isFirst = lock.withLock { _ in
             guard !isResolved.load(ordering: .relaxed) else { return false }
-            isAsleep = isNapTaken
+            isAsleep = isEventAwaited
             known = result
             due = handlers
             handlers = HandlerList()
@@ -98,7 +98,7 @@ extension Settlement {
             if !due.isEmpty { noteWhetherAwaited() }
             return true
         }
-        if isAsleep { nap.end() }
+        if isAsleep { event.signal() }
         guard isFirst, !due.isEmpty else { return }
         link = chain.top
         // SAFETY: A chain calls this with the member that was pushed together with it.
@@ -114,7 +114,7 @@ extension Settlement {
         guard let next, let known else { return }
         switch next.delivery {
         case nil: if let target = next.target { next.resolve?(known, target.object, &chain) }
-        case .at(let place): place.schedule { next.callbacks?.run(known) }
+        case .at(let executor): executor.schedule { next.callbacks?.run(known) }
         case .inOrder(let choice): announce(number: next.number, choice)
         }
     }
@@ -125,18 +125,18 @@ extension Settlement {
     @inlinable
     func add(_ handler: Handler<Value, Failure>) -> Result<Value, Failure>? {
         if let result { return result }
-        var isAbandoned = false
+        var isBroken = false
         let isLate = lock.withLock { _ in
             if isResolved.load(ordering: .relaxed) { return true }
             if resolvers == 0 {
-                isAbandoned = true
+                isBroken = true
             } else {
                 handlers.append(handler)
                 isAwaited.store(true, ordering: .relaxed)
             }
             return false
         }
-        if isAbandoned { Abandonment.of(handler.target) }
+        if isBroken { BrokenPromise.of(handler.target) }
         return isLate ? known : nil
     }
 
@@ -145,19 +145,19 @@ extension Settlement {
     @inlinable
     func sleep(onCancel: @Sendable () -> Void) async {
         let isFirst = lock.withLock { _ in
-            defer { isNapTaken = true }
-            return !isNapTaken && !isResolved.load(ordering: .relaxed) && resolvers > 0
+            defer { isEventAwaited = true }
+            return !isEventAwaited && !isResolved.load(ordering: .relaxed) && resolvers > 0
         }
         guard isFirst else { return await sleepBeside(onCancel: onCancel) }
         await withTaskCancellationHandler {
-            await nap.wait()
+            await event.wait()
         } onCancel: {
             onCancel()
-            nap.end()
+            event.signal()
         }
     }
 
-    /// Does the same as ``sleep(onCancel:)``, for every task after the first, and for a settlement that was abandoned.
+    /// Does the same as ``sleep(onCancel:)``, for every task after the first, and for a broken promise.
     @usableFromInline
     func sleepBeside(onCancel: @Sendable () -> Void) async {
         let waiter = Waiter<Result<Value, Failure>>()
@@ -238,26 +238,26 @@ extension Settlement {
     }
 }
 
-// MARK: - Being abandoned
+// MARK: - Broken promises
 
-extension Settlement: Abandonable {
+extension Settlement: PromiseDependent {
     /// Called when a promise that could have resolved this is gone.
     @inlinable
     func resolverGone() {
-        if !isResolved.load(ordering: .acquiring) { Abandonment.of(self) }
+        if !isResolved.load(ordering: .acquiring) { BrokenPromise.of(self) }
     }
 
-    /// Abandons a settlement that is being released, whatever could still have resolved it.
+    /// Reports that the result will never come, because the settlement is being released.
     @usableFromInline
-    func abandonAll() {
+    func breakPromise() {
         lock.withLock { _ in resolvers = 1 }
-        var abandonment = Abandonment()
-        abandon(&abandonment)
-        abandonment.release()
+        var broken = BrokenPromise()
+        promiseBroke(&broken)
+        broken.release()
     }
 
     @inlinable
-    func abandon(_ abandonment: inout Abandonment) {
+    func promiseBroke(_ broken: inout BrokenPromise) {
         var isAsleep = false
         var (waiting, callbacks) = lock.withLock { _ in
             resolvers -= 1
@@ -269,16 +269,18 @@ extension Settlement: Abandonable {
                 ordered = CallbackQueue()
                 isAwaited.store(false, ordering: .relaxed)
             }
-            isAsleep = isNapTaken
+            isAsleep = isEventAwaited
             return (handlers, ordered)
         }
         if isAsleep { reportSleeper() }
         callbacks.removeAll()
-        while let handler = waiting.popFirst() { abandonment.add(handler.target.take()) }
+        while let handler = waiting.popFirst() { broken.add(handler.target.take()) }
     }
 
     @usableFromInline
     func reportSleeper() {
-        if !nap.isOver { Claim.report("A task waits until it is cancelled", of: "\(Future<Value, Failure>.self)") }
+        if !event.isSignalled {
+            MisuseReport.report("A task waits until it is cancelled", of: "\(Future<Value, Failure>.self)")
+        }
     }
 }

@@ -26,7 +26,7 @@ open class AsyncOperation: Operation, @unchecked Sendable {
     }
 
     private struct Attached {
-        var home: Home?
+        var membership: QueueMembership?
         var cancellation: CancellationTokenSource?
         var listeners: [@Sendable () -> Void] = []
     }
@@ -89,9 +89,9 @@ open class AsyncOperation: Operation, @unchecked Sendable {
     open override func cancel() {
         guard !isFinished else { return }
         super.cancel()
-        let (home, cancellation) = attached.withLock { ($0.home, $0.cancellation) }
+        let (membership, cancellation) = attached.withLock { ($0.membership, $0.cancellation) }
         cancellation?.cancel()
-        if let home { home.queue.expedite(home.place) }
+        if let membership { membership.queue.expedite(membership.handle) }
     }
 
     /// A token that cancels when the operation is cancelled. If the operation is already cancelled, so is the token.
@@ -140,16 +140,16 @@ open class AsyncOperation: Operation, @unchecked Sendable {
         if isLate { body() }
     }
 
-    /// Stores the operation's place in a ``LinearOperationQueue``, which is then notified of a cancellation and of the
-    /// finish.
-    final func settle(in home: Home) {
+    /// Stores the operation's membership of a ``LinearOperationQueue``, which is then notified of a cancellation and of
+    /// the finish.
+    final func settle(in membership: QueueMembership) {
         attached.withLock { attached in
-            precondition(attached.home == nil, "\(self) is already in a queue")
-            attached.home = home
+            precondition(attached.membership == nil, "\(self) is already in a queue")
+            attached.membership = membership
         }
     }
 
-    final func isAtHome(in queue: LinearOperationQueue) -> Bool { attached.withLock { $0.home?.queue === queue } }
+    final func isMember(of queue: LinearOperationQueue) -> Bool { attached.withLock { $0.membership?.queue === queue } }
 
     private func advance(from old: UInt8, to new: UInt8) -> Bool {
         phase.compareExchange(expected: old, desired: new, ordering: .acquiringAndReleasing).exchanged
@@ -158,10 +158,10 @@ open class AsyncOperation: Operation, @unchecked Sendable {
     private func announceFinish() {
         didChangeValue(forKey: "isFinished")
         // Releases the closures that would stop the work, since they may retain the operation.
-        let (home, cancellation) = attached.withLock { ($0.home.take(), $0.cancellation.take()) }
+        let (membership, cancellation) = attached.withLock { ($0.membership.take(), $0.cancellation.take()) }
         withExtendedLifetime(cancellation) {}
         notifyListeners()
-        if let home { home.queue.finished(home.place) }
+        if let membership { membership.queue.finished(membership.handle) }
     }
 
     private func notifyListeners() {
@@ -182,8 +182,8 @@ open class AsyncOperation: Operation, @unchecked Sendable {
     }
 }
 
-/// The place of an operation in a ``LinearOperationQueue``.
-struct Home: Sendable {
+/// The membership of an operation in a ``LinearOperationQueue``.
+struct QueueMembership: Sendable {
     let queue: LinearOperationQueue
-    let place: QueueState.Place
+    let handle: QueueState.Handle
 }

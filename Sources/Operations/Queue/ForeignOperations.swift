@@ -15,9 +15,9 @@ struct ForeignOperations: Sendable {
     private static let shortest: UInt64 = 10_000_000
     private static let longest: UInt64 = 1_000_000_000
 
-    private(set) var places: Set<QueueState.Place> = []
+    private(set) var handles: Set<QueueState.Handle> = []
     /// All operations that were added and are still in the queue, including those that are ready and not checked.
-    private var known: Set<QueueState.Place> = []
+    private var known: Set<QueueState.Handle> = []
     private var hasNew = false
     /// The time at which the newest operation was added, in nanoseconds.
     private var since: UInt64 = 0
@@ -25,24 +25,24 @@ struct ForeignOperations: Sendable {
     private var due: UInt64?
     private var number = 0
 
-    mutating func insert(_ place: QueueState.Place) {
-        places.insert(place)
-        if known.insert(place).inserted { hasNew = true }
+    mutating func insert(_ handle: QueueState.Handle) {
+        handles.insert(handle)
+        if known.insert(handle).inserted { hasNew = true }
     }
 
     /// Ends the checks of an operation that is ready. It may be inserted again if it turns out not to be ready.
-    mutating func remove(_ place: QueueState.Place) {
-        if !places.isEmpty { places.remove(place) }
+    mutating func remove(_ handle: QueueState.Handle) {
+        if !handles.isEmpty { handles.remove(handle) }
     }
 
     /// Ends the checks of an operation that leaves the queue.
-    mutating func forget(_ place: QueueState.Place) {
-        if !known.isEmpty, known.remove(place) != nil { places.remove(place) }
+    mutating func forget(_ handle: QueueState.Handle) {
+        if !known.isEmpty, known.remove(handle) != nil { handles.remove(handle) }
     }
 
     /// The check that inserted operations need; nil if none waits, or if a check is due soon enough.
     mutating func firstCheck(now: UInt64) -> Check? {
-        guard !places.isEmpty else { return nil }
+        guard !handles.isEmpty else { return nil }
         if hasNew { since = now }
         hasNew = false
         let delay = interval(now)
@@ -56,7 +56,7 @@ struct ForeignOperations: Sendable {
     mutating func nextCheck(after number: Int, cost: UInt64, now: UInt64) -> Check? {
         guard number == self.number else { return nil }
         due = nil
-        guard !places.isEmpty else { return nil }
+        guard !handles.isEmpty else { return nil }
         return check(now: now, after: max(interval(now), cost * 100))
     }
 

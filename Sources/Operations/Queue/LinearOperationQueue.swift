@@ -203,22 +203,22 @@ extension LinearOperationQueue: Hashable {
 
 extension LinearOperationQueue {
     private func add(_ operations: [Operation], isBarrier: Bool) {
-        var places: [QueueState.Place] = []
+        var handles: [QueueState.Handle] = []
         for operation in operations {
             let hasStarted =
                 (operation as? AsyncOperation)?.hasStarted ?? (operation.isExecuting || operation.isFinished)
             precondition(!hasStarted, "\(operation) has started and cannot be added to a queue")
             let dependencies = operation.dependencies.filter { !$0.isFinished }
-            let (place, unknown) = state.withLock { state in
-                let place = state.insert(operation, isBarrier: isBarrier)
-                return (place, state.wait(place, for: dependencies))
+            let (handle, unknown) = state.withLock { state in
+                let handle = state.insert(operation, isBarrier: isBarrier)
+                return (handle, state.wait(handle, for: dependencies))
             }
-            (operation as? AsyncOperation)?.settle(in: Home(queue: self, place: place))
+            (operation as? AsyncOperation)?.settle(in: QueueMembership(queue: self, handle: handle))
             for dependency in unknown { watch(dependency) }
-            places.append(place)
+            handles.append(handle)
         }
         let check = state.withLock { state in
-            for place in places { state.release(place) }
+            for handle in handles { state.release(handle) }
             return state.foreign.firstCheck(now: DispatchTime.now().uptimeNanoseconds)
         }
         if let check { schedule(check) }
@@ -228,7 +228,7 @@ extension LinearOperationQueue {
     /// Observes the finish of an operation on which an operation of this queue depends.
     private func watch(_ dependency: Operation) {
         let key = ObjectIdentifier(dependency)
-        if let dependency = dependency as? AsyncOperation, dependency.isAtHome(in: self) { return }
+        if let dependency = dependency as? AsyncOperation, dependency.isMember(of: self) { return }
         dependency.afterFinish { self.dependencyFinished(key) }
     }
 
@@ -255,33 +255,33 @@ extension LinearOperationQueue {
 
     /// Puts back an operation that was about to start but is not ready: it was given more dependencies, or its class
     /// says that it is not ready.
-    func park(_ operation: Operation, _ place: QueueState.Place) {
+    func park(_ operation: Operation, _ handle: QueueState.Handle) {
         let dependencies = operation.dependencies.filter { !$0.isFinished }
-        for dependency in state.withLock({ $0.park(place, for: dependencies) }) { watch(dependency) }
+        for dependency in state.withLock({ $0.park(handle, for: dependencies) }) { watch(dependency) }
         let check = state.withLock { state in
-            state.satisfyOne(place)
+            state.satisfyOne(handle)
             return state.foreign.firstCheck(now: DispatchTime.now().uptimeNanoseconds)
         }
         if let check { schedule(check) }
     }
 
     /// Called when an operation of this queue has finished.
-    func finished(_ place: QueueState.Place) {
+    func finished(_ handle: QueueState.Handle) {
         // The operation is counted before it leaves the queue, so that a caller that waits for the empty queue finds
         // all operations counted.
-        if let progress = state.withLock({ $0.progress(countedBy: place) }) {
+        if let progress = state.withLock({ $0.progress(countedBy: handle) }) {
             counting.withLock { _ in progress.completedUnitCount += 1 }
         }
-        let waits = state.withLock { $0.remove(place) }
+        let waits = state.withLock { $0.remove(handle) }
         for wait in waits { wait() }
         // The worker that ran the operation finds the next one itself.
-        if let worker = Worker.current, worker.queue === self, worker.place == place { return }
+        if let worker = Worker.current, worker.queue === self, worker.handle == handle { return }
         employ()
     }
 
     /// Called when a waiting operation was cancelled. Makes it ready, since it need not wait for its dependencies.
-    func expedite(_ place: QueueState.Place) {
-        state.withLock { $0.expedite(place) }
+    func expedite(_ handle: QueueState.Handle) {
+        state.withLock { $0.expedite(handle) }
         employ()
     }
 

@@ -10,7 +10,7 @@ import OperationTypes
 /// 3. A slot executes only after it was ready, and is ready at most once for each start.
 struct QueueState: Sendable {
     /// A slot and the number of its use, since slots are reused.
-    struct Place: Sendable, Hashable {
+    struct Handle: Sendable, Hashable {
         let index: Int
         /// The number of the addition: operations with lower numbers were added before.
         let number: Int
@@ -32,7 +32,7 @@ struct QueueState: Sendable {
     private struct Awaited {
         /// Retained, so that its address cannot become that of another operation.
         let dependency: Operation
-        var dependents: [Place] = []
+        var dependents: [Handle] = []
     }
 
     private var slots: [Slot] = []
@@ -41,12 +41,12 @@ struct QueueState: Sendable {
     private var awaited: [ObjectIdentifier: Awaited] = [:]
     private var ready = ReadyOperations()
     /// Operations without unfinished dependencies whose classes say that they are not ready.
-    private var unready: [Place] = []
+    private var unready: [Handle] = []
     private var executing = 0
     /// Workers that have not found their next operation yet.
     private var searching = 0
     /// A barrier that waits, and everything that was added after it.
-    private var held = Fifo<Place>()
+    private var held = Fifo<Handle>()
     private var isBarrierAdmitted = false
     /// The number of slots that are neither held nor free.
     private var admitted = 0
@@ -69,108 +69,108 @@ struct QueueState: Sendable {
 
     // MARK: Adding
 
-    mutating func insert(_ operation: Operation, isBarrier: Bool) -> Place {
+    mutating func insert(_ operation: Operation, isBarrier: Bool) -> Handle {
         added += 1
         count += 1
         let slot = Slot(operation: operation, number: added, waiting: 1, stage: .held, isBarrier: isBarrier)
         guard let index = free.popLast() else {
             slots.append(slot)
-            return Place(index: slots.count - 1, number: added)
+            return Handle(index: slots.count - 1, number: added)
         }
         slots[index] = slot
-        return Place(index: index, number: added)
+        return Handle(index: index, number: added)
     }
 
     /// Makes an operation wait for its dependencies.
     ///
     /// - Returns: The dependencies whose finish is not observed yet.
-    mutating func wait(_ place: Place, for dependencies: [Operation]) -> [Operation] {
+    mutating func wait(_ handle: Handle, for dependencies: [Operation]) -> [Operation] {
         var unknown: [Operation] = []
-        if !dependencies.isEmpty, !(slots[place.index].operation is AsyncOperation) { foreign.insert(place) }
+        if !dependencies.isEmpty, !(slots[handle.index].operation is AsyncOperation) { foreign.insert(handle) }
         for dependency in dependencies {
-            slots[place.index].waiting += 1
+            slots[handle.index].waiting += 1
             let key = ObjectIdentifier(dependency)
             if awaited[key] == nil { unknown.append(dependency) }
-            awaited[key, default: Awaited(dependency: dependency)].dependents.append(place)
+            awaited[key, default: Awaited(dependency: dependency)].dependents.append(handle)
         }
         return unknown
     }
 
     /// Called once all dependencies of a new operation are known. Admits the operation, or holds it behind a barrier.
-    mutating func release(_ place: Place) {
+    mutating func release(_ handle: Handle) {
         askUnreadyAgain()
-        if slots[place.index].isBarrier || isBarrierAdmitted || !held.isEmpty {
-            held.append(place)
+        if slots[handle.index].isBarrier || isBarrierAdmitted || !held.isEmpty {
+            held.append(handle)
             passBarriers()
         } else {
-            admit(place)
+            admit(handle)
         }
     }
 
-    private mutating func admit(_ place: Place) {
+    private mutating func admit(_ handle: Handle) {
         admitted += 1
-        isBarrierAdmitted = slots[place.index].isBarrier
-        slots[place.index].stage = .waiting
-        satisfyOne(place)
+        isBarrierAdmitted = slots[handle.index].isBarrier
+        slots[handle.index].stage = .waiting
+        satisfyOne(handle)
         // Repeated here, because a cancellation while the slot was held had no effect.
-        expedite(place)
+        expedite(handle)
     }
 
     /// Admits the held operations up to the next barrier, and the barrier itself if nothing is left before it.
     private mutating func passBarriers() {
-        while !isBarrierAdmitted, let place = held.first {
-            if isCurrent(place) {
-                if slots[place.index].isBarrier, admitted > 0 { return }
-                admit(place)
+        while !isBarrierAdmitted, let handle = held.first {
+            if isCurrent(handle) {
+                if slots[handle.index].isBarrier, admitted > 0 { return }
+                admit(handle)
             }
             _ = held.popFirst()
         }
     }
 
     /// Called when one dependency of the operation has finished. After the last one, the operation is ready.
-    mutating func satisfyOne(_ place: Place) {
-        guard isCurrent(place) else { return }
-        slots[place.index].waiting -= 1
-        if slots[place.index].waiting == 0 { makeReady(place) }
+    mutating func satisfyOne(_ handle: Handle) {
+        guard isCurrent(handle) else { return }
+        slots[handle.index].waiting -= 1
+        if slots[handle.index].waiting == 0 { makeReady(handle) }
     }
 
     /// Makes an operation ready if it is waiting. An operation that is ready, executing or gone does not change, so that
     /// it is not started twice (3): several causes may make it ready.
-    private mutating func makeReady(_ place: Place) {
-        guard isCurrent(place), slots[place.index].stage == .waiting, let operation = slots[place.index].operation
+    private mutating func makeReady(_ handle: Handle) {
+        guard isCurrent(handle), slots[handle.index].stage == .waiting, let operation = slots[handle.index].operation
         else { return }
-        slots[place.index].stage = .ready
-        foreign.remove(place)
-        ready.append(place, operation.queuePriority)
+        slots[handle.index].stage = .ready
+        foreign.remove(handle)
+        ready.append(handle, operation.queuePriority)
     }
 
-    private func isCurrent(_ place: Place) -> Bool { slots[place.index].number == place.number }
+    private func isCurrent(_ handle: Handle) -> Bool { slots[handle.index].number == handle.number }
 
     // MARK: Finishing
 
     mutating func dependencyFinished(_ key: ObjectIdentifier) {
-        for place in awaited.removeValue(forKey: key)?.dependents ?? [] { satisfyOne(place) }
+        for handle in awaited.removeValue(forKey: key)?.dependents ?? [] { satisfyOne(handle) }
         askUnreadyAgain()
     }
 
     /// The progress in which to count the operation. Nil if the progress was never requested, or if the operation is a
     /// barrier.
-    func progress(countedBy place: Place) -> Progress? {
-        isCurrent(place) && !slots[place.index].isBarrier ? progress : nil
+    func progress(countedBy handle: Handle) -> Progress? {
+        isCurrent(handle) && !slots[handle.index].isBarrier ? progress : nil
     }
 
-    /// Frees the place of an operation that has finished.
+    /// Frees the handle of an operation that has finished.
     ///
     /// - Returns: The closures that waited for the empty queue, if it is now empty.
-    mutating func remove(_ place: Place) -> [@Sendable () -> Void] {
-        guard isCurrent(place), let operation = slots[place.index].operation else { return [] }
-        let slot = slots[place.index]
+    mutating func remove(_ handle: Handle) -> [@Sendable () -> Void] {
+        guard isCurrent(handle), let operation = slots[handle.index].operation else { return [] }
+        let slot = slots[handle.index]
         if slot.stage == .executing { executing -= 1 }
         if slot.stage != .held { admitted -= 1 }
         if slot.isBarrier, slot.stage != .held { isBarrierAdmitted = false }
-        slots[place.index] = Slot()
-        foreign.forget(place)
-        free.append(place.index)
+        slots[handle.index] = Slot()
+        foreign.forget(handle)
+        free.append(handle.index)
         count -= 1
         if !awaited.isEmpty { dependencyFinished(ObjectIdentifier(operation)) } else { askUnreadyAgain() }
         passBarriers()
@@ -181,26 +181,26 @@ struct QueueState: Sendable {
 
     private mutating func askUnreadyAgain() {
         guard !unready.isEmpty else { return }
-        let places = unready
+        let handles = unready
         unready = []
-        for place in places { makeReady(place) }
+        for handle in handles { makeReady(handle) }
     }
 
     // MARK: Cancelling
 
     /// Makes a waiting operation ready if it was cancelled.
-    mutating func expedite(_ place: Place) {
-        guard isCurrent(place), slots[place.index].operation?.isCancelled == true else { return }
-        makeReady(place)
+    mutating func expedite(_ handle: Handle) {
+        guard isCurrent(handle), slots[handle.index].operation?.isCancelled == true else { return }
+        makeReady(handle)
     }
 
     mutating func expediteCancelledForeign() {
-        for place in foreign.places { expedite(place) }
+        for handle in foreign.handles { expedite(handle) }
         askUnreadyAgain()
     }
 
     mutating func expediteCancelled() {
-        for index in slots.indices { expedite(Place(index: index, number: slots[index].number)) }
+        for index in slots.indices { expedite(Handle(index: index, number: slots[index].number)) }
         askUnreadyAgain()
     }
 
@@ -217,19 +217,19 @@ struct QueueState: Sendable {
     mutating func search() { searching += 1 }
 
     /// The next operation for a worker that is looking for one; nil if the worker should end.
-    mutating func next() -> (place: Place, operation: Operation)? {
+    mutating func next() -> (handle: Handle, operation: Operation)? {
         searching -= 1
         guard !isSuspended, executing < limit else { return nil }
-        while let (place, priority) = ready.popFirst() {
-            guard isCurrent(place), slots[place.index].stage == .ready, let operation = slots[place.index].operation
+        while let (handle, priority) = ready.popFirst() {
+            guard isCurrent(handle), slots[handle.index].stage == .ready, let operation = slots[handle.index].operation
             else { continue }
             let now = operation.queuePriority
             if now.rawValue < priority.rawValue {
-                ready.append(place, now)
+                ready.append(handle, now)
             } else {
                 executing += 1
-                slots[place.index].stage = .executing
-                return (place, operation)
+                slots[handle.index].stage = .executing
+                return (handle, operation)
             }
         }
         return nil
@@ -238,42 +238,42 @@ struct QueueState: Sendable {
     /// Undoes a start. After the returned dependencies are observed, call ``satisfyOne(_:)``.
     ///
     /// - Returns: The dependencies whose finish is not observed yet.
-    mutating func park(_ place: Place, for dependencies: [Operation]) -> [Operation] {
+    mutating func park(_ handle: Handle, for dependencies: [Operation]) -> [Operation] {
         executing -= 1
         searching += 1
         guard !dependencies.isEmpty else {
-            slots[place.index].stage = .waiting
-            slots[place.index].waiting = 2
-            unready.append(place)
+            slots[handle.index].stage = .waiting
+            slots[handle.index].waiting = 2
+            unready.append(handle)
             // Perhaps no operation's finish makes it ready, so it is checked repeatedly.
-            foreign.insert(place)
+            foreign.insert(handle)
             return []
         }
-        slots[place.index].stage = .waiting
-        slots[place.index].waiting = 1
-        return wait(place, for: dependencies)
+        slots[handle.index].stage = .waiting
+        slots[handle.index].waiting = 1
+        return wait(handle, for: dependencies)
     }
 }
 
-/// The ready places, by priority; within a priority in the order in which they became ready.
+/// The ready operations, by priority; within a priority in the order in which they became ready.
 private struct ReadyOperations {
     private static let priorities: [Operation.QueuePriority] = [.veryHigh, .high, .normal, .low, .veryLow]
-    private var rows = Array(repeating: Fifo<QueueState.Place>(), count: 5)
+    private var rows = Array(repeating: Fifo<QueueState.Handle>(), count: 5)
     private var count = 0
 
     var isEmpty: Bool { count == 0 }
 
-    mutating func append(_ place: QueueState.Place, _ priority: Operation.QueuePriority) {
+    mutating func append(_ handle: QueueState.Handle, _ priority: Operation.QueuePriority) {
         count += 1
-        rows[Self.priorities.firstIndex(of: priority) ?? 2].append(place)
+        rows[Self.priorities.firstIndex(of: priority) ?? 2].append(handle)
     }
 
-    mutating func popFirst() -> (QueueState.Place, Operation.QueuePriority)? {
+    mutating func popFirst() -> (QueueState.Handle, Operation.QueuePriority)? {
         guard count > 0 else { return nil }
         for row in rows.indices {
-            guard let place = rows[row].popFirst() else { continue }
+            guard let handle = rows[row].popFirst() else { continue }
             count -= 1
-            return (place, Self.priorities[row])
+            return (handle, Self.priorities[row])
         }
         return nil
     }

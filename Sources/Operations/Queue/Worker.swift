@@ -8,7 +8,7 @@ import Synchronization
 final class Worker {
     let queue: LinearOperationQueue
     /// The operation whose `start()` was called and has not returned.
-    private(set) var place: QueueState.Place?
+    private(set) var handle: QueueState.Handle?
 
     private init(queue: LinearOperationQueue) { self.queue = queue }
 
@@ -31,30 +31,30 @@ final class Worker {
     }
 
     private func run(isSingle: Bool) {
-        while let (place, operation) = queue.state.withLock({ $0.next() }) {
+        while let (handle, operation) = queue.state.withLock({ $0.next() }) {
             // Starts another worker if more operations are ready.
             queue.employ()
             // Foundation traps when one of its own operations is started before it is ready.
             guard operation.isReady || (operation.isCancelled && operation is AsyncOperation) else {
-                queue.park(operation, place)
+                queue.park(operation, handle)
                 continue
             }
-            self.place = place
+            self.handle = handle
             operation.start()
-            if !(operation is AsyncOperation) { settle(operation, place) }
-            self.place = nil
+            if !(operation is AsyncOperation) { settle(operation, handle) }
+            self.handle = nil
             if isSingle { return queue.employ() }
             queue.state.withLock { $0.search() }
         }
     }
 
     /// Reports the finish of an operation of a foreign class to the queue, now or when it happens.
-    private func settle(_ operation: Operation, _ place: QueueState.Place) {
+    private func settle(_ operation: Operation, _ handle: QueueState.Handle) {
         if operation.isFinished {
-            queue.finished(place)
+            queue.finished(handle)
         } else {
             let queue = queue
-            operation.afterFinish { queue.finished(place) }
+            operation.afterFinish { queue.finished(handle) }
         }
     }
 }

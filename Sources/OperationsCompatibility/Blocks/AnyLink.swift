@@ -6,7 +6,7 @@ import Operations
 /// SAFETY: `isSkipped` is accessed by one thread after the other; see ``Link``.
 @usableFromInline
 class AnyLink: @unchecked Sendable {
-    @usableFromInline let lane: Lane
+    @usableFromInline let target: TargetQueue
     @usableFromInline let delay: Double?
     /// Whether the link will be skipped. Skipping needs no queue, so it happens at once.
     @exclusivity(unchecked) @usableFromInline final var isSkipped = false
@@ -15,8 +15,8 @@ class AnyLink: @unchecked Sendable {
     private let take: @Sendable (AnyLink, inout Few<AnyLink>) -> Void
 
     @usableFromInline
-    init(_ lane: Lane, after delay: Double?, take: @escaping @Sendable (AnyLink, inout Few<AnyLink>) -> Void) {
-        self.lane = lane
+    init(_ target: TargetQueue, after delay: Double?, take: @escaping @Sendable (AnyLink, inout Few<AnyLink>) -> Void) {
+        self.target = target
         self.delay = delay.flatMap { $0 > 0 ? $0 : nil }
         self.take = take
     }
@@ -28,14 +28,14 @@ class AnyLink: @unchecked Sendable {
     }
 
     private final func schedule() {
-        switch (delay, lane) {
-        case (nil, .shared(let qos)): Crew.of(qos).add(self)
+        switch (delay, target) {
+        case (nil, .shared(let qos)): WorkerPool.of(qos).add(self)
         case (nil, .custom(let queue)): queue.async { self.run() }
-        default: lane.run(after: delay) { self.run() }
+        default: target.run(after: delay) { self.run() }
         }
     }
 
-    /// Runs the link, and then the links that follow it on the same lane, one after the other in a loop.
+    /// Runs the link, and then the links that follow it on the same target, one after the other in a loop.
     final func run() {
         var current: AnyLink? = self
         while let link = current {
@@ -45,7 +45,7 @@ class AnyLink: @unchecked Sendable {
             while let next = known.popLast() {
                 if next.isSkipped {
                     next.take(next, &known)
-                } else if current == nil, next.delay == nil, next.lane.continues(link.lane) {
+                } else if current == nil, next.delay == nil, next.target.continues(link.target) {
                     current = next
                 } else {
                     next.schedule()

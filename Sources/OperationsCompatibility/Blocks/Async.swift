@@ -46,18 +46,18 @@ public struct AsyncBlock<In: Sendable, Out: Sendable>: Sendable {
 
     @inlinable
     static func begin<O: Sendable>(
-        _ lane: Lane, _ after: Double?, _ block: @escaping @Sendable () throws -> O
+        _ target: TargetQueue, _ after: Double?, _ block: @escaping @Sendable () throws -> O
     ) -> AsyncBlock<Void, O> {
-        let link = Link<Void, O>(lane, after: after, .first(block))
+        let link = Link<Void, O>(target, after: after, .first(block))
         link.begin()
         return AsyncBlock<Void, O>(link: link)
     }
 
     @inlinable
     func chain<O: Sendable>(
-        _ lane: Lane, _ after: Double?, _ block: @escaping @Sendable (Out) throws -> O
+        _ target: TargetQueue, _ after: Double?, _ block: @escaping @Sendable (Out) throws -> O
     ) -> AsyncBlock<Out, O> {
-        let next = Link<Out, O>(lane, after: after, .next(block))
+        let next = Link<Out, O>(target, after: after, .next(block))
         link.follow(next)
         return AsyncBlock<Out, O>(link: next)
     }

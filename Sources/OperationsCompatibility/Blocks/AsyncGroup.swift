@@ -50,10 +50,10 @@ public struct AsyncGroup: Sendable {
         } ?? .timedOut
     }
 
-    private func add(_ lane: Lane, _ block: @escaping @Sendable () -> Void) {
-        let qos = lane.qos
+    private func add(_ target: TargetQueue, _ block: @escaping @Sendable () -> Void) {
+        let qos = target.qos
         group.enter()
-        lane.run(
+        target.run(
             after: nil,
             { [group] in
                 RequestedQoS.with(qos, block)

@@ -39,7 +39,7 @@ final class Link<In: Sendable, Out: Sendable>: AnyLink, @unchecked Sendable {
     @exclusivity(unchecked) @usableFromInline var waits: Few<DispatchSemaphore>
 
     @inlinable
-    init(_ lane: Lane, after delay: Double?, _ block: Block) {
+    init(_ target: TargetQueue, after delay: Double?, _ block: Block) {
         lock = Mutex(())
         isFinished = Atomic(false)
         self.block = block
@@ -51,7 +51,7 @@ final class Link<In: Sendable, Out: Sendable>: AnyLink, @unchecked Sendable {
         catchers = Few()
         waits = Few()
         // SAFETY: A link passes itself to the closure that it was created with.
-        super.init(lane, after: delay) { unsafeDowncast($0, to: Link.self).take(&$1) }
+        super.init(target, after: delay) { unsafeDowncast($0, to: Link.self).take(&$1) }
     }
 
     @inlinable
@@ -87,7 +87,7 @@ extension Link {
     func take(_ known: inout Few<AnyLink>) {
         let block = lock.withLock { _ in self.block.take() }
         if error == nil {
-            let outer = RequestedQoS.enter(lane)
+            let outer = RequestedQoS.enter(target)
             do {
                 switch block {
                 case .first(let block)?: value.set(try block())
@@ -109,7 +109,7 @@ extension Link {
         }
         guard isAwaited, let outcome else { return }
         waits.visit { $0.signal() }
-        if let error { catchers.visit { lane.call($0, error) } }
+        if let error { catchers.visit { target.call($0, error) } }
         followers.visit {
             $0.receive($0.link, outcome)
             known.append($0.link)
@@ -148,7 +148,7 @@ extension Link {
 
     @inlinable
     func `catch`(_ catcher: @escaping @Sendable (any Error) -> Void) {
-        if !attach({ catchers.append(catcher) }), let error { lane.call(catcher, error) }
+        if !attach({ catchers.append(catcher) }), let error { target.call(catcher, error) }
     }
 
     /// Prevents the block from running, if it has not begun, and releases it.
@@ -160,8 +160,10 @@ extension Link {
 
     @inlinable
     func wait(seconds: Double?) -> DispatchTimeoutResult {
-        // The thread looks repeatedly before it sleeps, since sleeping costs more than most blocks do.
-        for _ in 0..<(lane.isShared ? Crew.looks : 1) where isFinished.load(ordering: .acquiring) { return .success }
+        // The thread spins before it sleeps, since sleeping costs more than most blocks do.
+        for _ in 0..<(target.isShared ? WorkerPool.spins : 1) where isFinished.load(ordering: .acquiring) {
+            return .success
+        }
         let signal = DispatchSemaphore(value: 0)
         let isLate = !attach { waits.append(signal) }
         if isLate || AnyLink.wait(for: signal, seconds: seconds, { isFinished.load(ordering: .acquiring) }) {

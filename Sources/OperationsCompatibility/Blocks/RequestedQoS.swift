@@ -111,12 +111,12 @@ enum RequestedQoS {
 
     /// Sets the quality of service of this thread for a block.
     ///
-    /// - Parameter lane: The lane of the block. The caller must retain it until ``leave(to:)``.
+    /// - Parameter target: The queue of the block. The caller must retain it until ``leave(to:)``.
     /// - Returns: The previous value, for ``leave(to:)``.
     @usableFromInline
-    static func enter(_ lane: Lane) -> UnsafeMutableRawPointer? {
-        if case .custom(let queue) = lane { return enter(Unmanaged.passUnretained(queue).toOpaque()) }
-        return enter(lane.qos.flatMap { UnsafeMutableRawPointer(bitPattern: UInt($0.rawValue)) })
+    static func enter(_ target: TargetQueue) -> UnsafeMutableRawPointer? {
+        if case .custom(let queue) = target { return enter(Unmanaged.passUnretained(queue).toOpaque()) }
+        return enter(target.qos.flatMap { UnsafeMutableRawPointer(bitPattern: UInt($0.rawValue)) })
     }
 
     private static func enter(_ value: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {

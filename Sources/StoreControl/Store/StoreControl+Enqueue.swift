@@ -52,7 +52,7 @@ extension StoreControl {
         // Refused jobs also count, since planning them takes as long.
         var batchedJobs = 0
         var hasTurn = false
-        defer { if hasTurn { manyJobs.give() } }
+        defer { if hasTurn { manyJobs.signal() } }
         var held: [(place: Int, files: [SpoolName])] = []
         defer {
             for (place, files) in held {
@@ -63,13 +63,13 @@ extension StoreControl {
             if batchedJobs >= Self.batchJobs {
                 try await accept(batch, now: moment, answering: &answers)
                 (batch, batchedJobs) = ([], 0)
-                if hasTurn { manyJobs.give() }
+                if hasTurn { manyJobs.signal() }
                 hasTurn = false
             }
             let expectedJobs = expectedJobs(of: submission, large)
             batchedJobs += expectedJobs
             if batchedJobs > Self.fewJobs, !hasTurn {
-                guard await manyJobs.take() else { throw .endedBeforeItsTurn }
+                guard await manyJobs.wait() else { throw .endedBeforeItsTurn }
                 hasTurn = true
             }
             let problem: ControlProblem

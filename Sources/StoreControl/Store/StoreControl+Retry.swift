@@ -18,9 +18,9 @@ extension StoreControl {
         }
         // With its dependents, a single job may lead to very many new jobs.
         if dependents {
-            guard await manyJobs.take() else { throw .endedBeforeItsTurn }
+            guard await manyJobs.wait() else { throw .endedBeforeItsTurn }
         }
-        defer { if dependents { manyJobs.give() } }
+        defer { if dependents { manyJobs.signal() } }
         var repeated = [job]
         if dependents {
             repeated += try await skippedDependents(of: id)

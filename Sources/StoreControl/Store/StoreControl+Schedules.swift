@@ -59,8 +59,8 @@ extension StoreControl {
 
     public func run(schedule name: String) async throws(ControlProblem) -> EnqueueReceipt {
         let schedule = try await schedule(name).schedule
-        guard await manyJobs.take() else { throw .endedBeforeItsTurn }
-        defer { manyJobs.give() }
+        guard await manyJobs.wait() else { throw .endedBeforeItsTurn }
+        defer { manyJobs.signal() }
         let graph: NewGraph
         switch try await asked({ () throws(StoreError) in try await work(of: schedule) }) {
         case .refused(let reason): throw ControlProblem(.invalidDefinitions, reason)

@@ -16,11 +16,11 @@ public final class StoreControl: JobControl {
     private let watchBudget = WatchBudget()
     /// Held from the check of a change of definitions or queues until the change is written, so that the check
     /// stays valid.
-    private let changing = Turns(1)
+    private let changing = AsyncSemaphore(1)
     /// Held from the planning of very many jobs until they are written. A small request may create 100,000
     /// jobs. Two turns limit how many jobs are planned at the same time, and how many such writes another write
     /// may have to wait for.
-    let manyJobs = Turns(2)
+    let manyJobs = AsyncSemaphore(2)
     /// Plans requests with very many jobs, so that they do not occupy the threads that serve other callers.
     let planning = BackgroundExecutor(named: "halyard-planning")
 
@@ -195,8 +195,8 @@ public final class StoreControl: JobControl {
     func alone<Value>(
         isolation: isolated (any Actor)? = #isolation, _ change: () async throws(ControlProblem) -> Value
     ) async throws(ControlProblem) -> Value {
-        guard await changing.take() else { throw .endedBeforeItsTurn }
-        defer { changing.give() }
+        guard await changing.wait() else { throw .endedBeforeItsTurn }
+        defer { changing.signal() }
         return try await change()
     }
 

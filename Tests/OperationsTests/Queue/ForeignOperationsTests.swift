@@ -6,16 +6,16 @@ import Testing
 @Suite struct ForeignOperationsTests {
     private let second: UInt64 = 1_000_000_000
     private let shortest: UInt64 = 10_000_000
-    private func place(_ number: Int) -> QueueState.Place { QueueState.Place(index: number, number: number) }
+    private func handle(_ number: Int) -> QueueState.Handle { QueueState.Handle(index: number, number: number) }
 
     @Test func nothingThatWaitsNeedsNoCheck() throws {
         var operations = ForeignOperations()
         let none = operations.firstCheck(now: 0)
-        operations.insert(place(1))
+        operations.insert(handle(1))
         let found = operations.firstCheck(now: second)
         let check = try #require(found)
         #expect(none == nil && check.delay == shortest)
-        operations.forget(place(1))
+        operations.forget(handle(1))
         let next = operations.nextCheck(after: check.number, cost: 0, now: 2 * second)
         let later = operations.firstCheck(now: 3 * second)
         #expect(next == nil && later == nil)
@@ -23,7 +23,7 @@ import Testing
 
     @Test func checksBecomeRarerWhileNothingIsAdded() {
         var operations = ForeignOperations()
-        operations.insert(place(1))
+        operations.insert(handle(1))
         var now = second
         var checks = 0
         var next = operations.firstCheck(now: now)
@@ -40,12 +40,12 @@ import Testing
 
     @Test func aNewOperationIsCheckedSoonAndReplacesTheSlowChecks() throws {
         var operations = ForeignOperations()
-        operations.insert(place(1))
+        operations.insert(handle(1))
         let first = operations.firstCheck(now: 0)
         let second = operations.nextCheck(after: try #require(first).number, cost: 0, now: 100 * self.second)
         let slow = try #require(second)
         #expect(slow.delay == self.second)
-        operations.insert(place(2))
+        operations.insert(handle(2))
         let soon = operations.firstCheck(now: 100 * self.second)
         #expect(soon?.delay == shortest)
         let replaced = operations.nextCheck(after: slow.number, cost: 0, now: 101 * self.second)
@@ -54,19 +54,19 @@ import Testing
 
     @Test func anOperationThatIsAskedAgainDoesNotCountAsNew() throws {
         var operations = ForeignOperations()
-        operations.insert(place(1))
+        operations.insert(handle(1))
         let first = operations.firstCheck(now: 0)
-        operations.remove(place(1))
+        operations.remove(handle(1))
         let none = operations.nextCheck(after: try #require(first).number, cost: 0, now: 50 * second)
         #expect(none == nil)
-        operations.insert(place(1))
+        operations.insert(handle(1))
         let again = operations.firstCheck(now: 50 * second)
         #expect(again?.delay == second / 2)
     }
 
     @Test func checksTakeAtMostAHundredthOfAProcessor() throws {
         var operations = ForeignOperations()
-        operations.insert(place(1))
+        operations.insert(handle(1))
         let first = operations.firstCheck(now: 0)
         let next = operations.nextCheck(after: try #require(first).number, cost: 30_000_000, now: second)
         #expect(next?.delay == 3 * second)

@@ -5,22 +5,22 @@ import Testing
 /// The steps of a queue, one after the other, in orders that threads take only now and then.
 @Suite struct QueueStateTests {
     /// A worker looks for its next operation.
-    private static func start(_ state: inout QueueState) -> QueueState.Place? {
+    private static func start(_ state: inout QueueState) -> QueueState.Handle? {
         state.search()
-        return state.next()?.place
+        return state.next()?.handle
     }
 
-    private static func add(_ operation: Gated, to state: inout QueueState) -> QueueState.Place {
-        let place = state.insert(operation, isBarrier: false)
-        state.release(place)
-        return place
+    private static func add(_ operation: Gated, to state: inout QueueState) -> QueueState.Handle {
+        let handle = state.insert(operation, isBarrier: false)
+        state.release(handle)
+        return handle
     }
 
-    /// The places are sorted, since a set has no order that the seed could repeat.
+    /// The handles are sorted, since a set has no order that the seed could repeat.
     private static func one(
-        of places: some Sequence<QueueState.Place>, using random: inout Seeded
-    ) -> QueueState.Place? {
-        places.sorted { $0.number < $1.number }.randomElement(using: &random)
+        of handles: some Sequence<QueueState.Handle>, using random: inout Seeded
+    ) -> QueueState.Handle? {
+        handles.sorted { $0.number < $1.number }.randomElement(using: &random)
     }
 
     @Test func parkedOperationThatWasCancelledTakesOneSlot() {
@@ -28,18 +28,18 @@ import Testing
         state.limit = 2
         let parked = Gated()
         let elsewhere = Gated()
-        let place = Self.add(parked, to: &state)
+        let handle = Self.add(parked, to: &state)
         let first = Self.start(&state)
-        _ = state.park(place, for: [])
-        state.satisfyOne(place)
+        _ = state.park(handle, for: [])
+        state.satisfyOne(handle)
         parked.cancel()
-        state.expedite(place)
+        state.expedite(handle)
         let second = Self.start(&state)
-        #expect(first == place && second == place)
+        #expect(first == handle && second == handle)
         state.dependencyFinished(ObjectIdentifier(elsewhere))
         let third = Self.start(&state)
         #expect(third == nil)
-        _ = state.remove(place)
+        _ = state.remove(handle)
         for _ in 0..<2 {
             let next = Self.add(Gated(), to: &state)
             let started = Self.start(&state)
@@ -54,17 +54,17 @@ import Testing
         for _ in 0..<200 {
             var state = QueueState()
             state.limit = Int.random(in: 1...3, using: &random)
-            var operations: [QueueState.Place: Gated] = [:]
-            var executing: Set<QueueState.Place> = []
+            var operations: [QueueState.Handle: Gated] = [:]
+            var executing: Set<QueueState.Handle> = []
             func start() {
-                guard let place = Self.start(&state) else { return }
-                let isNew = executing.insert(place).inserted
+                guard let handle = Self.start(&state) else { return }
+                let isNew = executing.insert(handle).inserted
                 #expect(isNew && executing.count <= state.limit, "seed \(seed)")
             }
-            func finish(_ place: QueueState.Place) {
-                executing.remove(place)
-                operations[place] = nil
-                _ = state.remove(place)
+            func finish(_ handle: QueueState.Handle) {
+                executing.remove(handle)
+                operations[handle] = nil
+                _ = state.remove(handle)
             }
             for _ in 0..<60 {
                 let chosen = Self.one(of: operations.keys, using: &random)
@@ -90,7 +90,7 @@ import Testing
                 }
             }
             for operation in operations.values { operation.cancel() }
-            while let place = Self.one(of: operations.keys, using: &random) {
+            while let handle = Self.one(of: operations.keys, using: &random) {
                 state.expediteCancelled()
                 var before = -1
                 while executing.count > before {
@@ -98,7 +98,7 @@ import Testing
                     start()
                 }
                 guard let ended = Self.one(of: executing, using: &random) else {
-                    Issue.record("\(place) does not start, seed \(seed)")
+                    Issue.record("\(handle) does not start, seed \(seed)")
                     break
                 }
                 finish(ended)

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Limits how many callers work at the same time. The others wait, in the order of their arrival.
-package final class Turns: Sendable {
+package final class AsyncSemaphore: Sendable {
     private struct State {
         var free: Int
         var waiting: [Waiter<Void>] = []
@@ -9,13 +9,13 @@ package final class Turns: Sendable {
 
     private let state: Mutex<State>
 
-    /// Creates a limit for `count` callers.
+    /// - Parameter count: How many callers may work at the same time.
     package init(_ count: Int) { state = Mutex(State(free: count)) }
 
-    /// Waits for a turn. The caller must end it with ``give()``.
+    /// Waits for a permit. The caller must return it with ``signal()``.
     ///
-    /// - Returns: False if the task was cancelled first; then there is no turn to end.
-    package func take() async -> Bool {
+    /// - Returns: False if the task was cancelled first; then there is no permit to return.
+    package func wait() async -> Bool {
         if Task.isCancelled { return false }
         let waiter = Waiter<Void>()
         let isFree = state.withLock { state in
@@ -27,20 +27,20 @@ package final class Turns: Sendable {
             return true
         }
         if isFree { return true }
-        let turn: Void? = await waiter.outcome {
+        let permit: Void? = await waiter.outcome {
             let isWaiting = state.withLock { state in
                 guard let index = state.waiting.firstIndex(where: { $0 === waiter }) else { return false }
                 state.waiting.remove(at: index)
                 return true
             }
-            // Another caller has just given its turn to this one, which therefore has to end it.
+            // Another caller has just passed its permit to this one, which therefore has to return it.
             if !isWaiting { waiter.end(with: ()) }
         }
-        return turn != nil
+        return permit != nil
     }
 
-    /// Ends the caller's turn, so that the next waiting caller continues.
-    package func give() {
+    /// Returns the caller's permit, so that the next waiting caller continues.
+    package func signal() {
         let next = state.withLock { state -> Waiter<Void>? in
             if state.waiting.isEmpty {
                 state.free += 1

@@ -2,26 +2,26 @@ import OperationTypes
 
 /// An object that waits for a result that may never come.
 @usableFromInline
-protocol Abandonable: AnyObject, Sendable {
+protocol PromiseDependent: AnyObject, Sendable {
     /// Notes that one object that could have supplied the result is gone. If it was the last, releases the waiting
-    /// handlers and adds their targets to `abandonment`.
-    func abandon(_ abandonment: inout Abandonment)
+    /// handlers and adds their targets to `broken`.
+    func promiseBroke(_ broken: inout BrokenPromise)
 }
 
-/// An object that waits for a result, with a closure that abandons it.
+/// An object that waits for a result, with a closure that reports the broken promise to it.
 ///
 /// The closure is specialized for the object's type where it is created, which is not possible for a protocol's method.
 @frozen
 @usableFromInline
 struct Dependent: Sendable {
     @usableFromInline let object: any AnyObject & Sendable
-    @usableFromInline let abandon: @Sendable (AnyObject, inout Abandonment) -> Void
+    @usableFromInline let promiseBroke: @Sendable (AnyObject, inout BrokenPromise) -> Void
 
     @inlinable
-    init<Object: Abandonable>(_ object: Object) {
+    init<Object: PromiseDependent>(_ object: Object) {
         self.object = object
         // SAFETY: The closure is called only with `object`.
-        abandon = { unsafeDowncast($0, to: Object.self).abandon(&$1) }
+        promiseBroke = { unsafeDowncast($0, to: Object.self).promiseBroke(&$1) }
     }
 }
 
@@ -29,19 +29,19 @@ struct Dependent: Sendable {
 /// of a long chain would overflow the thread's stack.
 @frozen
 @usableFromInline
-struct Abandonment {
+struct BrokenPromise {
     @usableFromInline var dependents = Few<Dependent>()
 
     @inlinable init() {}
 
     @inlinable
-    static func of(_ object: some Abandonable) { of(Dependent(object)) }
+    static func of(_ object: some PromiseDependent) { of(Dependent(object)) }
 
     @inlinable
     static func of(_ dependent: Dependent?) {
-        var abandonment = Abandonment()
-        abandonment.add(dependent)
-        abandonment.release()
+        var broken = BrokenPromise()
+        broken.add(dependent)
+        broken.release()
     }
 
     @inlinable
@@ -49,7 +49,8 @@ struct Abandonment {
         if let dependent { dependents.append(dependent) }
     }
 
-    /// Abandons all dependents now or, if calls are nested too deep, before the outermost call on this thread returns.
+    /// Reports the broken promise to all dependents now or, if calls are nested too deep, before the outermost call on
+    /// this thread returns.
     @usableFromInline
     func release() {
         guard !dependents.isEmpty else { return }
@@ -63,6 +64,6 @@ struct Abandonment {
 
     private func releaseAll() {
         var rest = self
-        while let dependent = rest.dependents.popLast() { dependent.abandon(dependent.object, &rest) }
+        while let dependent = rest.dependents.popLast() { dependent.promiseBroke(dependent.object, &rest) }
     }
 }

@@ -3,7 +3,7 @@ import Operations
 
 /// The queue on which a block runs.
 @usableFromInline
-enum Lane: Sendable {
+enum TargetQueue: Sendable {
     case main
     case shared(DispatchQoS.QoSClass)
     case custom(DispatchQueue)
@@ -11,7 +11,7 @@ enum Lane: Sendable {
     var queue: DispatchQueue {
         switch self {
         case .main: .main
-        case .shared(let qos): Crew.of(qos).queue
+        case .shared(let qos): WorkerPool.of(qos).queue
         case .custom(let queue): queue
         }
     }
@@ -20,7 +20,7 @@ enum Lane: Sendable {
         if case .shared = self { true } else { false }
     }
 
-    /// The quality of service of the blocks on this lane. A custom queue's blocks have the quality of service of the
+    /// The quality of service of the blocks on this queue. A custom queue's blocks have the quality of service of the
     /// queue; nil if it has none.
     var qos: qos_class_t? {
         switch self {
@@ -30,10 +30,11 @@ enum Lane: Sendable {
         }
     }
 
-    /// Whether a block of this lane may run directly after a block of `lane`, on the same thread and without the queue.
+    /// Whether a block of this queue may run directly after a block of `target`, on the same thread and without being
+    /// dispatched.
     /// That is possible only on a shared queue, where it makes no difference.
-    func continues(_ lane: Lane) -> Bool {
-        if case .shared(let mine) = self, case .shared(let other) = lane { mine == other } else { false }
+    func continues(_ target: TargetQueue) -> Bool {
+        if case .shared(let mine) = self, case .shared(let other) = target { mine == other } else { false }
     }
 
     @usableFromInline

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// Threads of the shared queues look for more blocks for a moment before they leave.
-@Suite struct CrewTests {
+@Suite struct WorkerPoolTests {
     @Test func aBlockMayWaitForALaterOneOfItsQueue() async {
         for _ in 0..<100 {
             let gate = Signal()

@@ -1,12 +1,12 @@
 import Dispatch
 import OperationTypes
 
-/// The place where closures run after `observe(on:)`.
+/// Runs the closures of a future after `observe(on:)`.
 ///
 /// A queue is a separate case because the closures of a scheduler for it would cost more than the queue itself.
 @frozen
 @usableFromInline
-enum Place: Sendable {
+enum CallbackExecutor: Sendable {
     case queue(DispatchQueue)
     case scheduler(ScheduleWork)
 

@@ -5,14 +5,14 @@ import Synchronization
 
 /// The links that wait for the global queue of one class, and the threads of that queue that run them.
 ///
-/// Waking a thread costs more than most blocks do. A thread that finds no link therefore keeps looking for a few
+/// Waking a thread costs more than most blocks do. A thread that finds no link therefore spins for a few
 /// microseconds before it returns to the queue.
 ///
 /// 1. While links wait, a thread is about to take one (`isExpected`).
 /// 2. A thread that takes a link while others wait first requests another thread, so that a block may wait for a later
 ///    one.
 @usableFromInline
-final class Crew: Sendable {
+final class WorkerPool: Sendable {
     private struct State {
         var links = Fifo<AnyLink>()
         var isExpected = false
@@ -20,13 +20,13 @@ final class Crew: Sendable {
 
     private enum Next {
         case take(AnyLink, isOtherNeeded: Bool)
-        case lookOut
+        case spin
         case leave
     }
 
     /// How many times a thread looks for a link, or for the end of a link, before it leaves or sleeps. All looks together
     /// take two microseconds, about as long as sleeping and waking up. Zero if only one thread can run at a time.
-    @usableFromInline static let looks = ProcessInfo.processInfo.activeProcessorCount > 1 ? 4000 : 0
+    @usableFromInline static let spins = ProcessInfo.processInfo.activeProcessorCount > 1 ? 4000 : 0
 
     let queue: DispatchQueue
     private let state = Mutex(State())
@@ -35,13 +35,13 @@ final class Crew: Sendable {
 
     private init(_ qos: DispatchQoS.QoSClass) { queue = .global(qos: qos) }
 
-    private static let userInteractive = Crew(.userInteractive)
-    private static let userInitiated = Crew(.userInitiated)
-    private static let utility = Crew(.utility)
-    private static let background = Crew(.background)
-    private static let `default` = Crew(.default)
+    private static let userInteractive = WorkerPool(.userInteractive)
+    private static let userInitiated = WorkerPool(.userInitiated)
+    private static let utility = WorkerPool(.utility)
+    private static let background = WorkerPool(.background)
+    private static let `default` = WorkerPool(.default)
 
-    static func of(_ qos: DispatchQoS.QoSClass) -> Crew {
+    static func of(_ qos: DispatchQoS.QoSClass) -> WorkerPool {
         switch qos {
         case .userInteractive: userInteractive
         case .userInitiated: userInitiated
@@ -71,9 +71,9 @@ final class Crew: Sendable {
                 isExpected = false
                 if isOtherNeeded { sendThread() }
                 link.run()
-            case .lookOut:
+            case .spin:
                 isExpected = true
-                guard lookOut() else { return }
+                guard spin() else { return }
             case .leave: return
             }
         }
@@ -87,7 +87,7 @@ final class Crew: Sendable {
             guard let link = state.links.popFirst() else {
                 if state.isExpected, !isExpected { return .leave }
                 state.isExpected = true
-                return .lookOut
+                return .spin
             }
             waiting.subtract(1, ordering: .relaxed)
             if isExpected { state.isExpected = false }
@@ -100,8 +100,8 @@ final class Crew: Sendable {
     /// Looks repeatedly for a link, for a few microseconds.
     ///
     /// - Returns: Whether there is one. If not, the calling thread is no longer expected.
-    private func lookOut() -> Bool {
-        for _ in 0..<Self.looks where waiting.load(ordering: .relaxed) > 0 { return true }
+    private func spin() -> Bool {
+        for _ in 0..<Self.spins where waiting.load(ordering: .relaxed) > 0 { return true }
         return state.withLock { state in
             state.isExpected = !state.links.isEmpty
             return state.isExpected

@@ -2,7 +2,7 @@ import Foundation
 import OperationTypes
 
 /// A task or a thread that waits for a result. Reports a leak if nothing is left that could supply the result.
-final class Claim: Abandonable {
+final class MisuseReport: PromiseDependent {
     private let waiting: String
     private let future: Any.Type
 
@@ -12,7 +12,7 @@ final class Claim: Abandonable {
         self.future = future
     }
 
-    func abandon(_ abandonment: inout Abandonment) { Self.report(waiting, of: "\(future)") }
+    func promiseBroke(_ broken: inout BrokenPromise) { Self.report(waiting, of: "\(future)") }
 
     static func report(_ waiting: String, of future: String) {
         let message = "FUTURE MISUSE: a promise was released without a result. \(waiting): \(future).\n"
@@ -21,11 +21,11 @@ final class Claim: Abandonable {
 }
 
 /// A task that waits for a future.
-extension Waiter: Abandonable {
+extension Waiter: PromiseDependent {
     @usableFromInline
-    func abandon(_ abandonment: inout Abandonment) {
+    func promiseBroke(_ broken: inout BrokenPromise) {
         guard !isOver else { return }
-        Claim.report(
+        MisuseReport.report(
             "A task waits until it is cancelled", of: (Outcome.self as? any Awaited.Type)?.future ?? "a future")
     }
 }

@@ -3,9 +3,9 @@
 /// If the scheduler runs it inline, its result goes on the chain of the resolving thread, so that a series of such
 /// transformations also runs in a loop instead of nested calls.
 ///
-/// SAFETY: Only the thread that created the visit and `deinit` access the variables.
+/// SAFETY: Only the thread that created the object and `deinit` access the variables.
 @usableFromInline
-final class Visit<Value: Sendable, Failure: Error>: @unchecked Sendable {
+final class ScheduledTransform<Value: Sendable, Failure: Error>: @unchecked Sendable {
     @usableFromInline let target: Settlement<Value, Failure>
     @usableFromInline let thread: UInt
     @usableFromInline var isInline: Bool
