@@ -102,7 +102,7 @@ extension SocketControl {
             }
             answers += more
             if answers.count == submissions.count { return answers }
-            if let failure, call.isRepeatable, ConnectionEnd.isLoss(failure), lost < Self.maxLost {
+            if let failure, call.isRepeatable, ConnectionError.isLoss(failure), lost < Self.maxLost {
                 lost = more.isEmpty ? lost + 1 : 0
                 loss = failure
                 continue
@@ -111,7 +111,7 @@ extension SocketControl {
                 if case .refused(let problem)? = answers.last, !problem.isRefusal, failure == nil {
                     problem
                 } else {
-                    ControlProblem(during: call, error: failure ?? ConnectionEnd.closed)
+                    ControlProblem(during: call, error: failure ?? ConnectionError.closed)
                 }
             return answers + Array(repeating: .refused(reason), count: submissions.count - answers.count)
         }

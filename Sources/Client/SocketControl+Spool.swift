@@ -47,7 +47,7 @@ extension SocketControl {
             }
         } catch let problem as ControlProblem {
             throw problem
-        } catch  where takesPart && ConnectionEnd.isLoss(error) {
+        } catch  where takesPart && ConnectionError.isLoss(error) {
             return Answer(status: 0, body: [], failure: error)
         } catch {
             throw ControlProblem(during: call, error: error)

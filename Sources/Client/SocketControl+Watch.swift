@@ -68,7 +68,7 @@ private actor EventLines {
             do {
                 switch try await nextPart() {
                 case .body(var part): buffer.writeBuffer(&part)
-                case .end: throw ConnectionEnd.closed
+                case .end: throw ConnectionError.closed
                 case .head: continue
                 }
             } catch {

@@ -81,7 +81,7 @@ public final class SocketControl: CallingControl {
                 return answer
             } catch {
                 connection.end()
-                guard call.isRepeatable, ConnectionEnd.isLoss(error), lost < Self.maxLost, .now() < giveUpAt else {
+                guard call.isRepeatable, ConnectionError.isLoss(error), lost < Self.maxLost, .now() < giveUpAt else {
                     throw ControlProblem(during: call, error: error)
                 }
                 loss = error

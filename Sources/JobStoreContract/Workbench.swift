@@ -74,7 +74,7 @@ final class Workbench: Sendable {
         return receipt
     }
 
-    func refusal(of graph: NewGraph) async throws -> EnqueueRefusal {
+    func refusal(of graph: NewGraph) async throws -> EnqueueProblem {
         let outcome = try await store.enqueue([graph], now: now)[0]
         guard case .refused(let refusal) = outcome else {
             throw Violation(description: "expected a refusal, found \(outcome)")

@@ -21,8 +21,8 @@ extension SQLiteJobStore {
         _ graphs: [NewGraph], _ summary: GraphSummary, together: Bool, makesQueues: Bool
     ) async throws(StoreError) -> StagingAnswer {
         let orders: [[Int]]
-        do throws(EnqueueRefusal) {
-            orders = try graphs.map { (graph) throws(EnqueueRefusal) in try GraphPlan.order(of: graph.jobs) }
+        do throws(EnqueueProblem) {
+            orders = try graphs.map { (graph) throws(EnqueueProblem) in try GraphPlan.order(of: graph.jobs) }
         } catch {
             // If the key was used before, its first answer is returned, even though the graph would now be refused.
             if let key = summary.key, let outcome = try await outcome(of: key) { return .answered(outcome) }
@@ -251,5 +251,5 @@ struct StagedChildren: Sendable {
     /// Children whose parts are already stored. The transaction that ends the attempt accepts them.
     var large: [StagedGraph] = []
     /// The first refusal that was found while the parts were stored.
-    var refusal: EnqueueRefusal?
+    var refusal: EnqueueProblem?
 }

@@ -12,12 +12,12 @@ public final class SQLiteJobStore: JobStore {
 
     /// The writer; nil if the store is open only for reading.
     let writing: GroupCommit?
-    /// The lane for reads that running jobs wait for.
-    private let reading: Lane<Reader>
-    /// The lane for listings, which may take long.
-    let listing: Lane<Reader>
+    /// The thread for reads that running jobs wait for.
+    private let reading: RequestThread<Reader>
+    /// The thread for listings, which may take long.
+    let listing: RequestThread<Reader>
 
-    private init(path: String, writing: GroupCommit?, reading: Lane<Reader>, listing: Lane<Reader>) {
+    private init(path: String, writing: GroupCommit?, reading: RequestThread<Reader>, listing: RequestThread<Reader>) {
         self.path = path
         self.writing = writing
         self.reading = reading
@@ -46,8 +46,8 @@ public final class SQLiteJobStore: JobStore {
             )
         }
         let suspect: @Sendable () -> Void = { lock.note { $0.suspectsDamage = true } }
-        let reading = try lane(named: "halyard-reader", reader, path, onDamage: suspect)
-        let listing = try lane(named: "halyard-lists", lister, path, onDamage: suspect)
+        let reading = try thread(named: "halyard-reader", reader, path, onDamage: suspect)
+        let listing = try thread(named: "halyard-lists", lister, path, onDamage: suspect)
         // This is the last step, because from here on the store owns the lock.
         let writing = try GroupCommit(Handover(writer), files: files, lock: lock, options: options)
         return SQLiteJobStore(path: path, writing: writing, reading: reading, listing: listing)
@@ -65,8 +65,8 @@ public final class SQLiteJobStore: JobStore {
         let reader = try location.openForReading(options) { (connection) throws(StoreOpenError) -> Reader in
             try newReader(connection, location.path, clock)
         }
-        let lane = try lane(named: "halyard-reader", reader, location.path)
-        return SQLiteJobStore(path: location.path, writing: nil, reading: lane, listing: lane)
+        let thread = try thread(named: "halyard-reader", reader, location.path)
+        return SQLiteJobStore(path: location.path, writing: nil, reading: thread, listing: thread)
     }
 
     private static func newReader(
@@ -75,10 +75,10 @@ public final class SQLiteJobStore: JobStore {
         try mappingErrors(at: path) { () throws(SQLiteError) in try Reader(connection, clock: clock) }
     }
 
-    private static func lane(
+    private static func thread(
         named name: String, _ reader: Reader, _ path: String, onDamage: @escaping @Sendable () -> Void = {}
-    ) throws(StoreOpenError) -> Lane<Reader> {
-        try Lane(named: name, Handover(ReadLoop(reader: reader, path: path, onDamage: onDamage)))
+    ) throws(StoreOpenError) -> RequestThread<Reader> {
+        try RequestThread(named: name, Handover(ReadLoop(reader: reader, path: path, onDamage: onDamage)))
     }
 
     /// Carries out the requests made so far, closes the file and releases the lock. Later requests fail with
@@ -102,9 +102,9 @@ public final class SQLiteJobStore: JobStore {
     /// Frees the database pages that are cached in memory. Later reads load them again.
     public func releaseMemory() async -> Int {
         var bytes = 0
-        for lane in [reading, listing] {
+        for thread in [reading, listing] {
             // Losing this error is harmless: a closed store has no cached pages.
-            bytes += (try? await lane.perform { (reader) throws(SQLiteError) in reader.releaseMemory() }) ?? 0
+            bytes += (try? await thread.perform { (reader) throws(SQLiteError) in reader.releaseMemory() }) ?? 0
         }
         // The same holds for the writer of a closed store. A read-only store has no writer.
         bytes += (try? await write { (writer) throws(SQLiteError) in writer.connection.releaseMemory() }) ?? 0
@@ -115,11 +115,11 @@ public final class SQLiteJobStore: JobStore {
         weight: Int = 1, _ body: @escaping @Sendable (Writer) throws(SQLiteError) -> Value
     ) async throws(StoreError) -> Value {
         guard let writing else { throw .readOnly(path: path) }
-        return try await writing.lane.perform(weight: weight, body)
+        return try await writing.thread.perform(weight: weight, body)
     }
 
-    /// Reads of more than 1,000 rows use the lane for listings, so that running jobs do not wait for them.
-    private func lane(forRows limit: Int) -> Lane<Reader> { limit > 1000 ? listing : reading }
+    /// Reads of more than 1,000 rows use the thread for listings, so that running jobs do not wait for them.
+    private func thread(forRows limit: Int) -> RequestThread<Reader> { limit > 1000 ? listing : reading }
 
     // MARK: Jobs
 
@@ -141,7 +141,7 @@ public final class SQLiteJobStore: JobStore {
 
     public func trials(now: Timestamp) async throws(StoreError) -> CrashTrials.Report? {
         guard let writing else { return nil }
-        return try await writing.lane.perform { (writer) throws(SQLiteError) in writer.reportTrials(now: now) }
+        return try await writing.thread.perform { (writer) throws(SQLiteError) in writer.reportTrials(now: now) }
     }
 
     // MARK: Settings
@@ -238,13 +238,13 @@ public final class SQLiteJobStore: JobStore {
     public func dependencies(
         of job: JobID, onlyOpen: Bool, limit: Int
     ) async throws(StoreError) -> Neighbours {
-        try await lane(forRows: limit).perform { (reader) throws(SQLiteError) in
+        try await thread(forRows: limit).perform { (reader) throws(SQLiteError) in
             try reader.dependencies(of: job, onlyOpen: onlyOpen, limit: limit)
         }
     }
 
     public func dependents(of job: JobID, limit: Int) async throws(StoreError) -> [Neighbour] {
-        try await lane(forRows: limit).perform { (reader) throws(SQLiteError) in
+        try await thread(forRows: limit).perform { (reader) throws(SQLiteError) in
             try reader.dependents(of: job, limit: limit)
         }
     }

@@ -80,7 +80,7 @@ final class BlockingConnection: ExchangeConnection {
     private func isReadable(orWritable: Bool, until giveUpAt: NIODeadline) throws -> Bool {
         while true {
             let rest = giveUpAt - .now()
-            guard rest > .zero else { throw ConnectionEnd.timedOut }
+            guard rest > .zero else { throw ConnectionError.timedOut }
             var poller = pollfd(fd: descriptor, events: Int16(orWritable ? POLLIN | POLLOUT : POLLIN), revents: 0)
             let milliseconds = min(rest.nanoseconds / 1_000_000 + 1, Int64(CInt.max))
             switch poll(&poller, 1, CInt(milliseconds)) {

@@ -8,7 +8,7 @@ protocol ExchangeConnection: Sendable {
     var isOpen: Bool { get }
     /// Sends a call and reads its complete response.
     ///
-    /// - Throws: ``ConnectionEnd/timedOut`` at `giveUpAt`, or the error that ended the connection.
+    /// - Throws: ``ConnectionError/timedOut`` at `giveUpAt`, or the error that ended the connection.
     func exchange(_ call: Call, until giveUpAt: NIODeadline) async throws -> Answer
     func end()
 }
@@ -99,7 +99,7 @@ struct Connection: ExchangeConnection {
                     case .end:
                         answer.keepsConnection = head.isKeepAlive
                         return answer
-                    case .head: throw ConnectionEnd.closed
+                    case .head: throw ConnectionError.closed
                     }
                 } catch {
                     guard takesPart else { throw error }
@@ -120,7 +120,7 @@ struct Connection: ExchangeConnection {
         }
     }
 
-    func end() { end(with: ConnectionEnd.closed) }
+    func end() { end(with: ConnectionError.closed) }
 
     func end(with error: any Error) {
         channel.eventLoop.execute { parts.value.fail(error) }
@@ -130,7 +130,7 @@ struct Connection: ExchangeConnection {
     func setDeadline(after timeout: Duration) -> Deadline { setDeadline(at: .now() + TimeAmount(timeout)) }
 
     func setDeadline(at moment: NIODeadline) -> Deadline {
-        Deadline(channel.eventLoop.scheduleTask(deadline: moment) { parts.value.fail(ConnectionEnd.timedOut) })
+        Deadline(channel.eventLoop.scheduleTask(deadline: moment) { parts.value.fail(ConnectionError.timedOut) })
     }
 
     struct Deadline: Sendable {

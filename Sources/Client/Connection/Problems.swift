@@ -37,7 +37,7 @@ extension ControlProblem {
 
     /// Explains why an exchange failed after it had begun.
     init(during call: Call, error: any Error) {
-        if case ConnectionEnd.timedOut = error {
+        if case ConnectionError.timedOut = error {
             self.init(
                 call.isHarmlessForCaller ? .unavailable : .unknownOutcome,
                 "The daemon did not answer in time. \(Self.advice(call))")

@@ -54,11 +54,11 @@ final class ResponseParts: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { fail(error) }
-    func channelInactive(context: ChannelHandlerContext) { fail(ConnectionEnd.closed) }
+    func channelInactive(context: ChannelHandlerContext) { fail(ConnectionError.closed) }
 }
 
-/// Why a connection gave no complete answer.
-enum ConnectionEnd: Error {
+/// A connection ended before the answer was complete.
+enum ConnectionError: Error {
     case closed
     case timedOut
     /// The bytes received are not an HTTP/1.1 response.
@@ -67,7 +67,7 @@ enum ConnectionEnd: Error {
     /// Whether the error means that the connection was lost, however the kernel or the decoder reports it.
     static func isLoss(_ error: any Error) -> Bool {
         switch error {
-        case ConnectionEnd.timedOut, is CancellationError: false
+        case ConnectionError.timedOut, is CancellationError: false
         default: true
         }
     }

@@ -37,19 +37,19 @@ struct ResponseReader {
         return answer
     }
 
-    mutating func read(_ bytes: ArraySlice<UInt8>) throws(ConnectionEnd) {
+    mutating func read(_ bytes: ArraySlice<UInt8>) throws(ConnectionError) {
         rest += bytes
         while try advance() {}
     }
 
     /// Records that the connection has ended.
-    mutating func readEnd() throws(ConnectionEnd) {
+    mutating func readEnd() throws(ConnectionError) {
         guard case .untilEnd = state else { throw .closed }
         state = .complete
     }
 
     /// Parses the next element. Returns false if it needs more bytes, and at the end.
-    private mutating func advance() throws(ConnectionEnd) -> Bool {
+    private mutating func advance() throws(ConnectionError) -> Bool {
         switch state {
         case .head:
             guard let lines = try takeHead() else { return false }
@@ -90,7 +90,7 @@ struct ResponseReader {
     }
 
     /// Returns the bytes before the next line break; nil if there is none yet.
-    private mutating func takeLine() throws(ConnectionEnd) -> [UInt8]? {
+    private mutating func takeLine() throws(ConnectionError) -> [UInt8]? {
         guard let end = rest.firstIndex(of: UInt8(ascii: "\n")) else {
             guard rest.count <= Self.maxHead else { throw .malformed }
             return nil
@@ -102,7 +102,7 @@ struct ResponseReader {
     }
 
     /// Returns the lines of the head; nil until its empty line has arrived.
-    private mutating func takeHead() throws(ConnectionEnd) -> [[UInt8]]? {
+    private mutating func takeHead() throws(ConnectionError) -> [[UInt8]]? {
         let end: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A]
         guard let start = rest.indices.first(where: { rest[$0...].starts(with: end) }) else {
             guard rest.count <= Self.maxHead else { throw .malformed }
@@ -114,7 +114,7 @@ struct ResponseReader {
         return lines
     }
 
-    private mutating func begin(_ lines: [[UInt8]]) throws(ConnectionEnd) {
+    private mutating func begin(_ lines: [[UInt8]]) throws(ConnectionError) {
         guard let first = lines.first, let status = Status(first) else { throw .malformed }
         // Skip an informational response, which precedes the final one.
         if status.code < 200 { return }

@@ -121,11 +121,11 @@ public enum EnqueueOutcome: Sendable, Hashable {
     /// The key was already used for the same request. Nothing was added; the receipt is the first request's.
     case duplicate(EnqueueReceipt)
     /// The graph was refused for this reason.
-    case refused(EnqueueRefusal)
+    case refused(EnqueueProblem)
 }
 
 /// The reason why the store refused a graph.
-public enum EnqueueRefusal: Error, Sendable, Hashable {
+public enum EnqueueProblem: Error, Sendable, Hashable {
     /// Another request, with a different fingerprint, already used this key.
     case keyUsedForAnotherRequest(key: String)
     /// There is no such job to depend on, or it is being pruned.

@@ -26,18 +26,18 @@ public struct PlannedInput: Sendable, Hashable {
 
     /// Decodes the input in the same way as the kind does when it runs.
     ///
-    /// - Throws: ``InputMismatch``, which explains to people what does not fit.
-    public func decoded<Input: Decodable>(as type: Input.Type) throws(InputMismatch) -> Input {
+    /// - Throws: ``InputDecodingProblem``, which explains to people what does not fit.
+    public func decoded<Input: Decodable>(as type: Input.Type) throws(InputDecodingProblem) -> Input {
         do {
             return try PayloadCoding.decode(type, from: input)
         } catch {
-            throw InputMismatch(description: PayloadCoding.explain(error))
+            throw InputDecodingProblem(description: PayloadCoding.explain(error))
         }
     }
 }
 
 /// The reason why an input could not be decoded, as a clause for people.
-public struct InputMismatch: Error, Hashable, CustomStringConvertible { public let description: String }
+public struct InputDecodingProblem: Error, Hashable, CustomStringConvertible { public let description: String }
 
 /// The reason why a kind refuses an input before any job runs with it.
 public struct InputRefusal: Sendable, Hashable {

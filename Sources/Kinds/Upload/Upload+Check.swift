@@ -130,7 +130,7 @@ extension Upload.Input {
             fields["to"] = JSONText(string: "http://localhost/")
             planned.input = fields.text
         }
-        do throws(InputMismatch) {
+        do throws(InputDecodingProblem) {
             self = try planned.decoded(as: Upload.Input.self)
         } catch {
             throw KindFailure(.invalidInput, "The input is invalid: \(error.description).")

@@ -29,9 +29,9 @@ extension Writer {
         precondition(!graph.jobs.isEmpty, "a graph has at least one job")
         if let refusal = graph.hiddenText { return .answered(.refused(refusal)) }
         if let key = graph.key, let outcome = try enqueueing.keys.outcome(of: key) { return .answered(outcome) }
-        do throws(PlanFailure) {
+        do throws(PlanError) {
             let queues = try queues(of: graph)
-            let plan = try GraphPlan(graph.jobs, now: now) { (job, condition) throws(PlanFailure) in
+            let plan = try GraphPlan(graph.jobs, now: now) { (job, condition) throws(PlanError) in
                 try outcomeOfDependency(job, condition)
             }
             return .accepted(plan, queues: queues)
@@ -44,7 +44,7 @@ extension Writer {
     }
 
     /// Returns the queue of each job as an index into `memory.queues`. Refuses unknown queues and definitions.
-    private func queues(of graph: NewGraph) throws(PlanFailure) -> [Int] {
+    private func queues(of graph: NewGraph) throws(PlanError) -> [Int] {
         var queues: [Int] = []
         queues.reserveCapacity(graph.jobs.count)
         for job in graph.jobs {
@@ -67,7 +67,7 @@ extension Writer {
     /// than all existing numbers, so the edge's key uses the highest possible number.
     private func outcomeOfDependency(
         _ job: JobID, _ condition: DependencyCondition
-    ) throws(PlanFailure) -> Outcome? {
+    ) throws(PlanError) -> Outcome? {
         let edge = EdgeKey(condition: condition.rawValue, dependent: JobID(.max), position: 0)
         let state: JobState??
         do throws(SQLiteError) {
@@ -219,7 +219,7 @@ struct EnqueueStatements: StatementGroup {
 extension NewGraph {
     /// Refuses the first text that contains a hidden character; nil if there is none. The schema would also refuse the
     /// text, but without naming the character.
-    var hiddenText: EnqueueRefusal? {
+    var hiddenText: EnqueueProblem? {
         if let hidden = name.flatMap({ HiddenCharacter(in: $0) }) {
             return .hiddenCharacter(hidden, field: "the graph's name")
         }

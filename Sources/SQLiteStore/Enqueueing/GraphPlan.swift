@@ -20,11 +20,11 @@ struct GraphPlan {
     ///   which include the new job, are still being settled.
     init(
         _ jobs: [NewJob], now: Timestamp,
-        outcomeOfExisting: (JobID, DependencyCondition) throws(PlanFailure) -> Outcome?
-    ) throws(PlanFailure) {
+        outcomeOfExisting: (JobID, DependencyCondition) throws(PlanError) -> Outcome?
+    ) throws(PlanError) {
         var starts = [Start](repeating: Start(), count: jobs.count)
         let order: [Int]
-        do throws(EnqueueRefusal) { order = try Self.order(of: jobs) } catch { throw .refused(error) }
+        do throws(EnqueueProblem) { order = try Self.order(of: jobs) } catch { throw .refused(error) }
         for index in order {
             var start = Start()
             for dependency in jobs[index].dependencies {
@@ -58,7 +58,7 @@ struct GraphPlan {
     }
 
     /// The indices of the jobs, ordered so that each comes after the jobs it depends on (I1).
-    static func order(of jobs: [NewJob]) throws(EnqueueRefusal) -> [Int] {
+    static func order(of jobs: [NewJob]) throws(EnqueueProblem) -> [Int] {
         // Usually every job already comes after its dependencies.
         let isOrdered = jobs.indices.allSatisfy { index in
             jobs[index].dependencies.allSatisfy { dependency in
@@ -104,7 +104,8 @@ struct GraphPlan {
     }
 }
 
-enum PlanFailure: Error {
-    case refused(EnqueueRefusal)
+/// A graph could not be planned.
+enum PlanError: Error {
+    case refused(EnqueueProblem)
     case failed(SQLiteError)
 }

@@ -168,7 +168,7 @@ extension Writer {
         ])
     }
 
-    private func refusal(of children: StagedChildren, now: Timestamp) throws(SQLiteError) -> EnqueueRefusal? {
+    private func refusal(of children: StagedChildren, now: Timestamp) throws(SQLiteError) -> EnqueueProblem? {
         if let refusal = children.refusal { return refusal }
         var keys: [String: Int64] = [:]
         for graph in children.large {

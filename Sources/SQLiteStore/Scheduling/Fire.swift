@@ -64,7 +64,7 @@ extension Writer {
 
     /// Describes why the enqueue was refused: something has changed since the firing was planned. The schedule
     /// continues with its next time.
-    private func reason(of refusal: EnqueueRefusal) -> String {
+    private func reason(of refusal: EnqueueProblem) -> String {
         switch refusal {
         case .unknownQueue(let queue): "The queue \"\(queue)\" was just removed."
         case .unknownDefinition: "Its definition was just removed."

@@ -63,7 +63,7 @@ extension Writer {
 
     /// Checks that the jobs on which the graph depends exist, and keeps them from being pruned until the graph is
     /// written.
-    func need(_ jobs: ArraySlice<JobID>, as needs: Int) throws(SQLiteError) -> EnqueueRefusal? {
+    func need(_ jobs: ArraySlice<JobID>, as needs: Int) throws(SQLiteError) -> EnqueueProblem? {
         for job in jobs {
             guard try dependencyState(of: job) != nil else {
                 unstored.needed[needs] = nil
@@ -252,7 +252,7 @@ struct GraphSummary: Sendable {
     let queues: [String: Int]
     /// The jobs outside the graph that its jobs depend on.
     let needed: [JobID]
-    let hiddenText: EnqueueRefusal?
+    let hiddenText: EnqueueProblem?
     let inputs: [(index: Int, input: JSONText)]
 
     init(_ graph: NewGraph) {

@@ -19,7 +19,7 @@ final class GroupCommit: Sendable {
     /// request may have more.
     static let maxJobs = 2000
 
-    let lane: Lane<Writer>
+    let thread: RequestThread<Writer>
     /// Notices at once that a file was removed or replaced. Without it, the next commit notices.
     let watch: FileWatch?
     let lock: DatabaseLock
@@ -33,12 +33,12 @@ final class GroupCommit: Sendable {
     {
         let location = try DatabaseLocation(lock.databasePath)
         let loop = CommitLoop(writer.take(), files, observers: observers, logPages: logPages, options: options)
-        let lane = try Lane(named: "halyard-writer", Handover(loop), atEnd: { lock.release() })
-        self.lane = lane
+        let thread = try RequestThread(named: "halyard-writer", Handover(loop), atEnd: { lock.release() })
+        self.thread = thread
         self.lock = lock
         watch =
             options.watchesFiles
-            ? FileWatch(files, in: location) { [weak lane] in lane?.put(Nudge()) } : nil
+            ? FileWatch(files, in: location) { [weak thread] in thread?.put(Nudge()) } : nil
     }
 
     deinit { watch?.stop() }
@@ -52,13 +52,13 @@ final class GroupCommit: Sendable {
     ) async throws(StoreError) -> LongAnswer<Value> {
         try await withUnsafeContinuation { (continuation: UnsafeContinuation<LongWorkRequest<Value>.Answer, Never>) in
             let request = LongWorkRequest(continuation, weight: weight, body)
-            if !lane.put(request) { request.answer(.closed) }
+            if !thread.put(request) { request.answer(.closed) }
         }.get()
     }
 
     func close() async {
         watch?.stop()
-        await lane.close()
+        await thread.close()
     }
 }
 
@@ -76,7 +76,7 @@ final class LogPages: Sendable {
 }
 
 /// Commits batches of requests on the writer's thread.
-private final class CommitLoop: LaneWorker {
+private final class CommitLoop: RequestHandler {
     private let writer: Writer
     private let files: StoreFiles
     private let observers: Observers

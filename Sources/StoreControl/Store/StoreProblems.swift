@@ -29,7 +29,7 @@ extension ControlProblem {
         self.init(code, sentence(problem.description))
     }
 
-    init(_ refusal: EnqueueRefusal) {
+    init(_ refusal: EnqueueProblem) {
         switch refusal {
         case .keyUsedForAnotherRequest(let key):
             self.init(

@@ -3,24 +3,25 @@ import OperationTypes
 import SQLite
 
 /// A thread that carries out requests in order and owns a resource. No other thread uses the resource.
-final class Lane<Resource>: Sendable {
+final class RequestThread<Resource>: Sendable {
     private let mailbox = Mailbox<any Request<Resource>>()
     private let closed = Latch<Void>()
 
     /// - Parameter atEnd: Runs on the thread after the resource is gone and before ``close()`` returns.
     init(
-        named name: String, _ worker: Handover<any LaneWorker<Resource>>, atEnd: @escaping @Sendable () -> Void = {}
+        named name: String, _ handler: Handover<any RequestHandler<Resource>>,
+        atEnd: @escaping @Sendable () -> Void = {}
     ) throws(StoreOpenError) {
         let (mailbox, closed) = (mailbox, closed)
         try startThread(named: name) {
-            var worker: (any LaneWorker<Resource>)? = worker.take()
+            var handler: (any RequestHandler<Resource>)? = handler.take()
             var batch: [any Request<Resource>] = []
-            while mailbox.takeAll(into: &batch, waiting: worker?.moreWork ?? .none) {
-                worker?.carryOut(batch)
+            while mailbox.takeAll(into: &batch, waiting: handler?.moreWork ?? .none) {
+                handler?.carryOut(batch)
                 batch.removeAll(keepingCapacity: true)
             }
-            worker?.finish()
-            worker = nil
+            handler?.finish()
+            handler = nil
             atEnd()
             closed.open()
         }
@@ -39,7 +40,7 @@ final class Lane<Resource>: Sendable {
 
     /// Adds a request without waiting for its answer.
     ///
-    /// - Returns: False if the lane is closed. The request is dropped then.
+    /// - Returns: False if the thread is closed. The request is dropped then.
     @discardableResult
     func put(_ request: any Request<Resource>) -> Bool { mailbox.put(request) }
 
@@ -50,23 +51,23 @@ final class Lane<Resource>: Sendable {
     }
 }
 
-/// The owner of a lane's resource.
-protocol LaneWorker<Resource> {
+/// The owner of a thread's resource.
+protocol RequestHandler<Resource> {
     associatedtype Resource
 
     /// Carries out and answers every request of the batch. The batch is empty if the call is for ``moreWork``.
     func carryOut(_ batch: [any Request<Resource>])
-    /// Called last, before the worker's resources are closed.
+    /// Called last, before the handler's resources are closed.
     func finish()
     /// When to call ``carryOut(_:)`` even if no request arrives.
     var moreWork: MoreWork { get }
 }
 
-extension LaneWorker {
+extension RequestHandler {
     var moreWork: MoreWork { .none }
 }
 
-/// When a worker wants to be called if no request arrives.
+/// When a handler wants to be called if no request arrives.
 enum MoreWork {
     case none
     case now
@@ -74,7 +75,7 @@ enum MoreWork {
 }
 
 /// Carries out read requests, each one separately.
-struct ReadLoop: LaneWorker {
+struct ReadLoop: RequestHandler {
     let reader: Reader
     let path: String
     let onDamage: @Sendable () -> Void
