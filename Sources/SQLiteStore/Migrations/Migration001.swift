@@ -15,24 +15,13 @@ extension Migration {
         ) STRICT;
 
         CREATE TABLE kind (
-            name        TEXT PRIMARY KEY,
-            summary     TEXT NOT NULL,
-            input_type  TEXT NOT NULL,
-            output_type TEXT NOT NULL,
-            accepts     TEXT,
-            offers      TEXT NOT NULL,
-            fields      TEXT NOT NULL,
+        \(kindColumns)
             updated_ms  INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID;
 
         -- A removed one stays for the final jobs that refer to it.
         CREATE TABLE queue (
-            id          INTEGER PRIMARY KEY,
-            name        TEXT NOT NULL,
-            concurrency INTEGER NOT NULL,
-            weight      INTEGER NOT NULL,
-            paused_ms   INTEGER,
-            removed_ms  INTEGER,
+        \(queueColumns)
             CONSTRAINT queue_name UNIQUE (name),
             CONSTRAINT queue_concurrency CHECK (concurrency BETWEEN 1 AND 10000),
             CONSTRAINT queue_weight CHECK (weight BETWEEN 1 AND 1000)
@@ -40,20 +29,7 @@ extension Migration {
 
         -- One row for each revision; a removed or replaced one stays for the jobs that refer to it.
         CREATE TABLE definition (
-            id           INTEGER PRIMARY KEY,
-            name         TEXT NOT NULL,
-            revision     INTEGER NOT NULL,
-            kind         TEXT NOT NULL,
-            summary      TEXT,
-            queue        TEXT NOT NULL,
-            priority     INTEGER NOT NULL,
-            retry        TEXT NOT NULL,
-            max_attempts INTEGER NOT NULL,
-            timeout_ms   INTEGER,
-            input        TEXT NOT NULL,
-            updated_ms   INTEGER NOT NULL,
-            replaced_ms  INTEGER,
-            problem      TEXT,
+        \(definitionColumns)
             CONSTRAINT definition_revision UNIQUE (name, revision),
             CONSTRAINT definition_priority CHECK (priority BETWEEN -2 AND 2),
             CONSTRAINT definition_attempts CHECK (max_attempts >= 1),
@@ -61,30 +37,13 @@ extension Migration {
         ) STRICT;
 
         CREATE TABLE graph_definition (
-            id          INTEGER PRIMARY KEY,
-            name        TEXT NOT NULL,
-            revision    INTEGER NOT NULL,
-            body        TEXT NOT NULL,
-            updated_ms  INTEGER NOT NULL,
-            replaced_ms INTEGER,
-            problem     TEXT,
+        \(graphDefinitionColumns)
             CONSTRAINT graph_definition_revision UNIQUE (name, revision)
         ) STRICT;
 
         -- Its next time is the first after after_ms; who computes it knows the calendar and its zones.
         CREATE TABLE schedule (
-            name          TEXT PRIMARY KEY,
-            revision      INTEGER NOT NULL,
-            body          TEXT NOT NULL,
-            updated_ms    INTEGER NOT NULL,
-            after_ms      INTEGER NOT NULL,
-            next_ms       INTEGER,
-            paused_ms     INTEGER,
-            last_ms       INTEGER,
-            last_job_id   INTEGER,
-            last_graph_id INTEGER,
-            skipped_ms    INTEGER,
-            problem       TEXT,
+        \(scheduleColumns)
             CONSTRAINT schedule_revision CHECK (revision >= 1),
             CONSTRAINT schedule_next CHECK (next_ms > after_ms),
             CONSTRAINT schedule_without_next_when_paused CHECK (paused_ms IS NULL OR next_ms IS NULL),
@@ -94,18 +53,7 @@ extension Migration {
 
         -- The counts are of its jobs, by state.
         CREATE TABLE graph (
-            id          INTEGER PRIMARY KEY,
-            name        TEXT,
-            enqueued_ms INTEGER NOT NULL,
-            finished_ms INTEGER,
-            blocked     INTEGER NOT NULL,
-            scheduled   INTEGER NOT NULL,
-            ready       INTEGER NOT NULL,
-            running     INTEGER NOT NULL,
-            succeeded   INTEGER NOT NULL,
-            failed      INTEGER NOT NULL,
-            cancelled   INTEGER NOT NULL,
-            skipped     INTEGER NOT NULL,
+        \(graphColumns)
             CONSTRAINT graph_finished_without_open_jobs
                 CHECK ((finished_ms IS NULL) = (blocked + scheduled + ready + running > 0)),
             CONSTRAINT graph_counts
@@ -129,20 +77,7 @@ extension Migration {
 
         -- Small, since every transition writes the row anew; what is large stands in job_input and result.
         CREATE TABLE job (
-            id            INTEGER PRIMARY KEY,
-            state         INTEGER NOT NULL,
-            queue_id      INTEGER NOT NULL REFERENCES queue (id),
-            priority      INTEGER NOT NULL,
-            definition_id INTEGER NOT NULL REFERENCES definition (id),
-            graph_id      INTEGER REFERENCES graph (id),
-            node          TEXT,
-            attempt       INTEGER NOT NULL,
-            tries         INTEGER NOT NULL,
-            rescues       INTEGER NOT NULL,
-            dependencies  INTEGER NOT NULL,
-            pending       INTEGER NOT NULL,
-            enqueued_ms   INTEGER NOT NULL,
-            due_ms        INTEGER,
+        \(jobColumns)
             started_ms    INTEGER,
             finished_ms   INTEGER,
             cancel_ms     INTEGER,

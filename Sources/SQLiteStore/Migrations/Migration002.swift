@@ -34,18 +34,7 @@ extension Migration {
             -- The daemon computes next_ms, the first time after after_ms, from the schedule's calendar and time zone.
             -- steady_ms is when the schedule last fired, skipped a time, or was written or resumed.
             CREATE TABLE new_schedule (
-                name          TEXT PRIMARY KEY,
-                revision      INTEGER NOT NULL,
-                body          TEXT NOT NULL,
-                updated_ms    INTEGER NOT NULL,
-                after_ms      INTEGER NOT NULL,
-                next_ms       INTEGER,
-                paused_ms     INTEGER,
-                last_ms       INTEGER,
-                last_job_id   INTEGER,
-                last_graph_id INTEGER,
-                skipped_ms    INTEGER,
-                problem       TEXT,
+            \(scheduleColumns)
                 steady_ms     INTEGER NOT NULL,
                 summary       TEXT,
                 CONSTRAINT schedule_name_shows CHECK (
@@ -81,20 +70,7 @@ extension Migration {
             -- and,
             -- once the job is ready, the time since which it has been ready.
             CREATE TABLE new_job (
-                id            INTEGER PRIMARY KEY,
-                state         INTEGER NOT NULL,
-                queue_id      INTEGER NOT NULL REFERENCES queue (id),
-                priority      INTEGER NOT NULL,
-                definition_id INTEGER NOT NULL REFERENCES definition (id),
-                graph_id      INTEGER REFERENCES graph (id),
-                node          TEXT,
-                attempt       INTEGER NOT NULL,
-                tries         INTEGER NOT NULL,
-                rescues       INTEGER NOT NULL,
-                dependencies  INTEGER NOT NULL,
-                pending       INTEGER NOT NULL,
-                enqueued_ms   INTEGER NOT NULL,
-                due_ms        INTEGER,
+            \(jobColumns)
                 steady_ms     INTEGER,
                 started_ms    INTEGER,
                 finished_ms   INTEGER,

@@ -17,12 +17,7 @@ extension Migration {
         create: """
             -- The row of a removed queue stays for the final jobs that refer to it.
             CREATE TABLE new_queue (
-                id          INTEGER PRIMARY KEY,
-                name        TEXT NOT NULL,
-                concurrency INTEGER NOT NULL,
-                weight      INTEGER NOT NULL,
-                paused_ms   INTEGER,
-                removed_ms  INTEGER,
+            \(queueColumns)
                 CONSTRAINT queue_name_shows CHECK (
                     \(visible("name"))),
                 CONSTRAINT queue_name UNIQUE (name),
@@ -38,20 +33,7 @@ extension Migration {
 
             -- One row for each revision; a removed or replaced revision stays for the jobs that refer to it.
             CREATE TABLE new_definition (
-                id           INTEGER PRIMARY KEY,
-                name         TEXT NOT NULL,
-                revision     INTEGER NOT NULL,
-                kind         TEXT NOT NULL,
-                summary      TEXT,
-                queue        TEXT NOT NULL,
-                priority     INTEGER NOT NULL,
-                retry        TEXT NOT NULL,
-                max_attempts INTEGER NOT NULL,
-                timeout_ms   INTEGER,
-                input        TEXT NOT NULL,
-                updated_ms   INTEGER NOT NULL,
-                replaced_ms  INTEGER,
-                problem      TEXT,
+            \(definitionColumns)
                 CONSTRAINT definition_name_shows CHECK (
                     \(visible("name"))),
                 CONSTRAINT definition_summary_shows CHECK (
@@ -71,13 +53,7 @@ extension Migration {
             DROP INDEX graph_definition_current;
 
             CREATE TABLE new_graph_definition (
-                id          INTEGER PRIMARY KEY,
-                name        TEXT NOT NULL,
-                revision    INTEGER NOT NULL,
-                body        TEXT NOT NULL,
-                updated_ms  INTEGER NOT NULL,
-                replaced_ms INTEGER,
-                problem     TEXT,
+            \(graphDefinitionColumns)
                 summary     TEXT,
                 CONSTRAINT graph_definition_name_shows CHECK (
                     \(visible("name"))),
@@ -95,18 +71,7 @@ extension Migration {
         create: """
             -- The counts are the numbers of its jobs, by state.
             CREATE TABLE new_graph (
-                id          INTEGER PRIMARY KEY,
-                name        TEXT,
-                enqueued_ms INTEGER NOT NULL,
-                finished_ms INTEGER,
-                blocked     INTEGER NOT NULL,
-                scheduled   INTEGER NOT NULL,
-                ready       INTEGER NOT NULL,
-                running     INTEGER NOT NULL,
-                succeeded   INTEGER NOT NULL,
-                failed      INTEGER NOT NULL,
-                cancelled   INTEGER NOT NULL,
-                skipped     INTEGER NOT NULL,
+            \(graphColumns)
                 CONSTRAINT graph_name_shows CHECK (
                     \(visible("name"))),
                 CONSTRAINT graph_finished_without_open_jobs
@@ -138,13 +103,7 @@ extension Migration {
         table: "kind",
         create: """
             CREATE TABLE new_kind (
-                name        TEXT PRIMARY KEY,
-                summary     TEXT NOT NULL,
-                input_type  TEXT NOT NULL,
-                output_type TEXT NOT NULL,
-                accepts     TEXT,
-                offers      TEXT NOT NULL,
-                fields      TEXT NOT NULL,
+            \(kindColumns)
                 updated_ms  INTEGER NOT NULL,
                 CONSTRAINT kind_name_shows CHECK (
                     \(visible("name"))),
