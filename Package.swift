@@ -130,7 +130,11 @@ let package = Package(
         // SQLite.
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         module("SQLite", ["CSQLite"]),
-        tests("SQLite"),
+        // What tests read about prepared statements.
+        .target(
+            name: "SQLiteInspection", dependencies: ["CSQLite", "SQLite"], path: "Tests/SQLiteInspection",
+            swiftSettings: settings),
+        tests("SQLite", ["SQLiteInspection"]),
         .systemLibrary(name: "CFiles"),
         .target(name: "CCrashMark"),
         module("SQLiteStore", ["CCrashMark", "CFiles", "Jobs", "OperationTypes", "SQLite"]),
@@ -142,6 +146,7 @@ let package = Package(
             "SQLiteStore",
             [
                 "CalendarEvents", "JobStoreContract", "Jobs", "OperationTypes", "PowerCutWriter", "Programs", "SQLite",
+                "SQLiteInspection",
             ],
             exclude: ["Golden"]),
 

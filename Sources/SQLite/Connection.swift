@@ -20,7 +20,7 @@ public final class Connection {
     /// no harm, if other code in the process has already initialized SQLite.
     private static let settingsOfTheProcess = halyard_sqlite3_without_memory_statistics()
 
-    let handle: OpaquePointer
+    package let handle: OpaquePointer
     private var parameterNames: [ObjectIdentifier: [String: UInt8]] = [:]
     private let walPagesCell: UnsafeMutablePointer<Int32>
     private let writes: Bool
@@ -73,7 +73,7 @@ public final class Connection {
 
     var error: SQLiteError { error(code: sqlite3_extended_errcode(handle)) }
 
-    func check(_ code: Int32) throws(SQLiteError) {
+    package func check(_ code: Int32) throws(SQLiteError) {
         if code != SQLITE_OK { throw error(code: code) }
     }
 
@@ -201,9 +201,6 @@ public final class Connection {
 
     /// Limits the size of values and rows. Larger ones are refused with `tooBig`.
     public func setLengthLimit(bytes: Int32) { sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, bytes) }
-
-    /// The largest permitted size of a value or a row, in bytes.
-    public var lengthLimit: Int32 { sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, -1) }
 
     /// A setting that ``enable(_:)`` switches on.
     public enum Setting: Sendable {

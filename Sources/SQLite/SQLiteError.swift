@@ -39,7 +39,6 @@ public struct SQLiteError: Error, Hashable, Sendable {
         public static let mismatch = Primary(rawValue: SQLITE_MISMATCH)
         public static let tooBig = Primary(rawValue: SQLITE_TOOBIG)
         public static let authorization = Primary(rawValue: SQLITE_AUTH)
-        public static let outOfMemory = Primary(rawValue: SQLITE_NOMEM)
     }
 }
 

@@ -25,7 +25,7 @@ public final class Statement<Name: ParameterName>: PreparableStatement {
         prepared.deallocate()
     }
 
-    @usableFromInline var handle: OpaquePointer? {
+    @usableFromInline package var handle: OpaquePointer? {
         @inlinable get { prepared.pointee.handle }
     }
 
@@ -198,12 +198,6 @@ public final class Statement<Name: ParameterName>: PreparableStatement {
         guard let start = sqlite3_column_text(handle, column) else { return nil }
         let count = Int(sqlite3_column_bytes(handle, column))
         return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
-    }
-
-    public var columnCount: Int32 { sqlite3_column_count(handle) }
-
-    public func columnName(_ column: Int32) -> String {
-        sqlite3_column_name(handle, column).map { String(cString: $0) } ?? ""
     }
 }
 

@@ -1,4 +1,5 @@
 import SQLite
+import SQLiteInspection
 import Testing
 
 @testable import SQLiteStore

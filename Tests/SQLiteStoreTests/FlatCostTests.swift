@@ -1,5 +1,6 @@
 import Jobs
 import SQLite
+import SQLiteInspection
 import Testing
 
 @testable import SQLiteStore

@@ -1,6 +1,7 @@
 import Foundation
 import Jobs
 import Programs
+import SQLiteInspection
 import Testing
 
 @testable import SQLite

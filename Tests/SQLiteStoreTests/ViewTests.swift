@@ -2,6 +2,7 @@ import CalendarEvents
 import Jobs
 import OperationTypes
 import SQLite
+import SQLiteInspection
 import SQLiteStore
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 import SQLite
+import SQLiteInspection
 import Testing
 
 @Suite final class ConnectionTests {

@@ -1,3 +1,4 @@
+import SQLiteInspection
 import Testing
 
 @testable import SQLite

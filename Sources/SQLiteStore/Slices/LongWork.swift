@@ -39,8 +39,6 @@ extension Writer {
     /// A request that writes more rows than this is carried out in slices.
     static let manyRows = 2000
 
-    var hasLongWork: Bool { !memory.work.isEmpty }
-
     /// Whether unfinished work can continue now. Work that is set aside is retried later.
     var isWorking: Bool { memory.work.contains { aside($0) == nil } }
 

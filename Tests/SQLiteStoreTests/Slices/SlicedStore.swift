@@ -182,3 +182,7 @@ final class CommitSizes: Sendable {
 
     var all: [Int] { sizes.withLock(\.self) }
 }
+
+extension Writer {
+    var hasLongWork: Bool { !memory.work.isEmpty }
+}

@@ -1,5 +1,7 @@
 import CSQLite
+import SQLite
 
+/// What tests read about prepared statements.
 extension Connection {
     /// The query plan of a statement: the lines of EXPLAIN QUERY PLAN. Does not run the statement.
     ///
@@ -37,11 +39,14 @@ extension Connection {
         return steps
     }
 
+    /// The largest permitted size of a value or a row, in bytes.
+    public var lengthLimit: Int32 { sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, -1) }
+
     /// Reads a column of every row of an EXPLAIN statement, which runs nothing, so that its parameters need no values.
     private func column(_ column: Int32, of sql: SQL) throws(SQLiteError) -> [String] {
         var handle: OpaquePointer?
         defer { sqlite3_finalize(handle) }
-        try check(sqlite3_prepare_v2(self.handle, sql.text, Int32(sql.text.utf8.count), &handle, nil))
+        try check(sqlite3_prepare_v2(self.handle, sql.description, Int32(sql.description.utf8.count), &handle, nil))
         var lines: [String] = []
         while true {
             switch sqlite3_step(handle) {
@@ -50,5 +55,14 @@ extension Connection {
             case let code: try check(code)
             }
         }
+    }
+}
+
+extension Statement {
+    /// The number of columns in the result.
+    public var columnCount: Int32 { sqlite3_column_count(handle) }
+
+    public func columnName(_ column: Int32) -> String {
+        sqlite3_column_name(handle, column).map { String(cString: $0) } ?? ""
     }
 }
