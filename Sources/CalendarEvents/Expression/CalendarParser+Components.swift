@@ -96,33 +96,20 @@ extension CalendarParser {
 
     // MARK: Values
 
-    enum Part {
-        case year, month, day, dayFromEnd, hour, minute, second
+    struct Part: Hashable {
+        let range: ClosedRange<Int>
+        /// The values as a message names them.
+        let name: String
 
-        var range: ClosedRange<Int> {
-            switch self {
-            case .year: 1970...CalendarExpression.lastYear
-            case .month: 1...12
-            case .day: 1...31
-            // Every month has at least this many days.
-            case .dayFromEnd: 1...28
-            case .hour: 0...23
-            case .minute: 0...59
-            case .second: 0...59_999_999
-            }
-        }
-
-        var name: String {
-            switch self {
-            case .year: "a year from 1970 to \(CalendarExpression.lastYear), or its last two digits"
-            case .month: "a month from 1 to 12"
-            case .day: "a day from 1 to 31"
-            case .dayFromEnd: "a day from 1 (the last day of the month) to 28"
-            case .hour: "an hour from 0 to 23"
-            case .minute: "a minute from 0 to 59"
-            case .second: "seconds from 0 to less than 60"
-            }
-        }
+        static let year = Part(
+            range: 1970...CalendarExpression.lastYear,
+            name: "a year from 1970 to \(CalendarExpression.lastYear), or its last two digits")
+        static let month = Part(range: 1...12, name: "a month from 1 to 12")
+        static let day = Part(range: 1...31, name: "a day from 1 to 31")
+        static let dayFromEnd = Part(range: 1...28, name: "a day from 1 (the last day of the month) to 28")
+        static let hour = Part(range: 0...23, name: "an hour from 0 to 23")
+        static let minute = Part(range: 0...59, name: "a minute from 0 to 59")
+        static let second = Part(range: 0...59_999_999, name: "seconds from 0 to less than 60")
     }
 
     func values(_ chain: Chain, _ part: Part) throws(CalendarProblem) -> Values {

@@ -17,18 +17,11 @@ struct DefinitionService: Service {
             }
         }
         defer { observation.cancel() }
-        for await _ in changes.stream.cancelOnGracefulShutdown() {
-            do throws(StoreError) {
-                try await keeper.load()
-            } catch {
-                // A transient failure is not a reason to end the daemon and interrupt its jobs.
-                guard error.isTransient else { throw error }
-                logger.warning(
-                    "the definitions could not be read again; the previous ones stay in use for now: \(error)")
-                let pause = { @Sendable in try await Task.sleep(for: .seconds(5)) }
-                try? await cancelWhenGracefulShutdown(pause)  // Only a shutdown ends it early.
-                changes.wake()
-            }
+        try await changes.forEach(retryingAfter: .seconds(5)) { error in
+            logger.warning(
+                "the definitions could not be read again; the previous ones stay in use for now: \(error)")
+        } _: { () throws(StoreError) in
+            try await keeper.load()
         }
     }
 }

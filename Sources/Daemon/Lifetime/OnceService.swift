@@ -17,16 +17,8 @@ struct OnceService: Service {
         guard await runner.waitUntilReady() else { return }
         isReady()
         changes.wake()
-        for await _ in changes.stream.cancelOnGracefulShutdown() {
-            do throws(StoreError) {
-                if try await store.isAtRest(now: wallClock()) { stop() }
-            } catch {
-                guard error.isTransient else { throw error }
-                // There may be no further write, and so no notification that the cause has disappeared.
-                let pause = { @Sendable in try await Task.sleep(for: .seconds(1)) }
-                try? await cancelWhenGracefulShutdown(pause)  // Ends early only with the daemon.
-                changes.wake()
-            }
+        try await changes.forEach(retryingAfter: .seconds(1)) { () throws(StoreError) in
+            if try await store.isAtRest(now: wallClock()) { stop() }
         }
     }
 }

@@ -1,5 +1,6 @@
 import Glibc
 import Jobs
+import Runner
 
 /// Formats a future time in the machine's time zone: `14:05` if it is less than a day after `now`, otherwise
 /// `2026-02-03 14:05`.
@@ -15,8 +16,4 @@ func localTime(_ moment: Timestamp, now: Timestamp) -> String {
 }
 
 /// Returns the time of the wall clock.
-func wallClock() -> Timestamp {
-    var moment = timespec()
-    clock_gettime(CLOCK_REALTIME, &moment)
-    return Timestamp(milliseconds: Int64(moment.tv_sec) * 1000 + Int64(moment.tv_nsec) / 1_000_000)
-}
+func wallClock() -> Timestamp { SystemWallClock().now }

@@ -68,4 +68,23 @@ struct Wakeups: Sendable {
     init() { (stream, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
 
     func wake() { continuation.yield() }
+
+    /// Calls `body` after each wake-up, until the daemon shuts down. After an error that may pass, calls it again after
+    /// a pause.
+    func forEach(
+        retryingAfter pause: Duration, onRetry: (StoreError) -> Void = { _ in },
+        _ body: () async throws(StoreError) -> Void
+    ) async throws {
+        for await _ in stream.cancelOnGracefulShutdown() {
+            do throws(StoreError) {
+                try await body()
+            } catch {
+                guard error.isTransient else { throw error }
+                onRetry(error)
+                let sleep = { @Sendable in try await Task.sleep(for: pause) }
+                try? await cancelWhenGracefulShutdown(sleep)  // Only a shutdown ends it early.
+                wake()
+            }
+        }
+    }
 }

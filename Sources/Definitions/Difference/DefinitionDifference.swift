@@ -20,14 +20,7 @@ public struct DefinitionDifference: Hashable, Sendable {
     }
 
     /// The type of the entry: `queue`, `definition`, `graph` or `schedule`.
-    public var type: String {
-        switch subject {
-        case .queue: "queue"
-        case .definition: "definition"
-        case .graph: "graph"
-        case .schedule: "schedule"
-        }
-    }
+    public var type: String { subject.type }
 
     /// The name of the entry.
     public var name: String { subject.name }

@@ -22,8 +22,8 @@ struct YAMLTree {
                 line: nil, message: "the document is empty; give at least one of queues, definitions, graphs, schedules"
             )
         }
-        var writer = JSONWriter()
-        json = try writer.write(root)
+        var converter = TreeConverter()
+        json = try converter.json(of: root)
         self.root = root
     }
 
@@ -77,8 +77,8 @@ extension DefinitionsProblem {
 
 /// Converts nodes to JSON. An alias is written out every time it is used, so the output of a small document could
 /// become arbitrarily large. The limit therefore counts the bytes written, plus 8 for each value.
-private struct JSONWriter {
-    /// The path of the value being written.
+private struct TreeConverter {
+    /// The path of the value being converted.
     private var path: [String] = []
     private var bytesWritten = 0
 
@@ -87,7 +87,7 @@ private struct JSONWriter {
         if bytesWritten > DefinitionDocument.maxBytes { throw DefinitionsProblem.tooLarge }
     }
 
-    mutating func write(_ node: YAMLNode) throws(DefinitionsProblem) -> JSONText {
+    mutating func json(of node: YAMLNode) throws(DefinitionsProblem) -> JSONText {
         switch node.content {
         case .scalar(let scalar):
             let json = try scalar.json(line: node.line, path: path)
@@ -98,34 +98,25 @@ private struct JSONWriter {
             var elements: [JSONText] = []
             for (index, element) in sequence.enumerated() {
                 path.append("\(index)")
-                elements.append(try write(element))
+                elements.append(try json(of: element))
                 path.removeLast()
             }
             return JSONText(elements: elements)
         case .mapping(let members):
             try count(0)
-            return try write(members)
-        }
-    }
-
-    private mutating func write(_ members: [YAMLMember]) throws(DefinitionsProblem) -> JSONText {
-        var bytes: [UInt8] = [UInt8(ascii: "{")]
-        for member in members {
-            guard let name = member.name.scalar?.text else {
-                throw DefinitionsProblem(
-                    line: member.name.line, path: path,
-                    message: "a name must be a plain word, not a list or a map")
+            var object = JSONObject()
+            for member in members {
+                guard let name = member.name.scalar?.text else {
+                    throw DefinitionsProblem(
+                        line: member.name.line, path: path,
+                        message: "a name must be a plain word, not a list or a map")
+                }
+                try count(name.utf8.count)
+                path.append(name)
+                object.append(name, try json(of: member.value))
+                path.removeLast()
             }
-            try count(name.utf8.count)
-            path.append(name)
-            let json = try write(member.value)
-            path.removeLast()
-            if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
-            bytes += JSONText(string: name).bytes
-            bytes.append(UInt8(ascii: ":"))
-            bytes += json.bytes
+            return object.text
         }
-        bytes.append(UInt8(ascii: "}"))
-        return JSONText(trusted: bytes)
     }
 }

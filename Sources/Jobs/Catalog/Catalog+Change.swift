@@ -110,18 +110,12 @@ extension Catalog {
         let graphNames = Set(definitions.graphs.map(\.definition.name))
         var problems: [DefinitionProblem] = []
         var names: Set<String> = []
-        for definition in change.definitions {
-            let isGraph = graphNames.contains(definition.name) && !removals.contains(definition.name)
-            if !names.insert(definition.name).inserted || isGraph {
-                problems.append(.init(.definition(definition.name), .duplicate))
-            }
+        func check(_ subject: DefinitionProblem.Subject, others: Set<String>) {
+            let isTaken = others.contains(subject.name) && !removals.contains(subject.name)
+            if !names.insert(subject.name).inserted || isTaken { problems.append(.init(subject, .duplicate)) }
         }
-        for graph in change.graphs {
-            let isDefinition = definitionNames.contains(graph.name) && !removals.contains(graph.name)
-            if !names.insert(graph.name).inserted || isDefinition {
-                problems.append(.init(.graph(graph.name), .duplicate))
-            }
-        }
+        for definition in change.definitions { check(.definition(definition.name), others: graphNames) }
+        for graph in change.graphs { check(.graph(graph.name), others: definitionNames) }
         let known = definitionNames.union(graphNames)
         for name in change.removals where !known.contains(name) {
             problems.append(.init(.definition(name), .unknownRemoval(known: known.sorted())))

@@ -12,11 +12,6 @@ struct DefinitionChecker {
     var definitionNames: Set<String> = []
     var graphNames: Set<String> = []
 
-    init(kinds: [String: KindEntry], queueNames: Set<String>) {
-        self.kinds = kinds
-        self.queueNames = queueNames
-    }
-
     func check(_ stored: StoredDefinition) -> (entry: Catalog.DefinitionEntry?, problems: [Reason]) {
         let definition = stored.definition
         var problems: [Reason] = []

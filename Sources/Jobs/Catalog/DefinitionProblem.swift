@@ -125,14 +125,17 @@ extension DefinitionProblem.Subject: CustomStringConvertible {
         }
     }
 
-    public var description: String {
+    /// The type of the entry: `queue`, `definition`, `graph` or `schedule`.
+    public var type: String {
         switch self {
-        case .queue(let name): "queue \"\(name)\""
-        case .definition(let name): "definition \"\(name)\""
-        case .graph(let name): "graph \"\(name)\""
-        case .schedule(let name): "schedule \"\(name)\""
+        case .queue: "queue"
+        case .definition: "definition"
+        case .graph: "graph"
+        case .schedule: "schedule"
         }
     }
+
+    public var description: String { "\(type) \"\(name)\"" }
 }
 
 extension DefinitionProblem.Reason: CustomStringConvertible {

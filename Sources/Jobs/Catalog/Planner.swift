@@ -10,21 +10,8 @@ struct Planner {
     let isLone: Bool
     /// Whether a job may name a queue that does not exist.
     let makesQueues: Bool
-    private var indexes: [String: Int] = [:]
-    private var entries: [Catalog.DefinitionEntry] = []
-
-    init(
-        catalog: Catalog, requests: [JobRequest], start: Submission.Start, kindsOfJobs: [JobID: String],
-        existing: [NewDependency], isLone: Bool, makesQueues: Bool
-    ) {
-        self.catalog = catalog
-        self.requests = requests
-        self.start = start
-        self.kindsOfJobs = kindsOfJobs
-        self.existing = existing
-        self.isLone = isLone
-        self.makesQueues = makesQueues
-    }
+    private(set) var indexes: [String: Int] = [:]
+    private(set) var entries: [Catalog.DefinitionEntry] = []
 
     mutating func plan() throws(RequestProblem) -> [NewJob] {
         if requests.isEmpty { throw .noJobs }

@@ -75,9 +75,9 @@ public struct JSONFields {
     ///   - expected: What the value must be, such as `a whole number`.
     ///   - read: Returns nil if the value is something else.
     /// - Throws: ``ShapeProblem`` if the value is something else.
-    private func value<Value>(
-        _ name: String, _ expected: String, _ read: (JSONText) -> Value?
-    ) throws(ShapeProblem) -> Value? {
+    private func value<Field>(
+        _ name: String, _ expected: String, _ read: (JSONText) -> Field?
+    ) throws(ShapeProblem) -> Field? {
         guard let json = self[name] else { return nil }
         guard let value = read(json) else { throw problem(name, "expected \(expected), found \(Self.found(json))") }
         return value

@@ -32,7 +32,7 @@ public struct JSONObject: Hashable, Sendable {
     }
 
     /// Adds a field without looking for its name, which must not be in the object yet.
-    mutating func append(_ name: String, _ value: JSONText) { fields.append((name, value)) }
+    package mutating func append(_ name: String, _ value: JSONText) { fields.append((name, value)) }
 
     /// The names of the fields, in order.
     public var names: [String] { fields.map(\.name) }

@@ -1,4 +1,8 @@
 extension Duration {
+    private static let units: [(name: String, milliseconds: Int64)] = [
+        ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1),
+    ]
+
     /// Parses a duration as people write it: `250ms`, `30s`, `5m`, `1h30m`, `2d`. Each part needs a unit: ms, s, m, h
     /// or d.
     ///
@@ -13,16 +17,8 @@ extension Duration {
             rest = rest.dropFirst(digits.count)
             let unit = rest.prefix { $0.isASCII && $0.isLetter }
             rest = rest.dropFirst(unit.count)
-            let millisecondsPerUnit: Int64
-            switch unit {
-            case "ms": millisecondsPerUnit = 1
-            case "s": millisecondsPerUnit = 1000
-            case "m": millisecondsPerUnit = 60_000
-            case "h": millisecondsPerUnit = 3_600_000
-            case "d": millisecondsPerUnit = 86_400_000
-            default: return nil
-            }
-            let (product, isPartTooLong) = count.multipliedReportingOverflow(by: millisecondsPerUnit)
+            guard let size = Self.units.first(where: { $0.name == unit })?.milliseconds else { return nil }
+            let (product, isPartTooLong) = count.multipliedReportingOverflow(by: size)
             let (sum, isSumTooLong) = total.addingReportingOverflow(product)
             guard !isPartTooLong, !isSumTooLong else { return nil }
             total = sum
@@ -36,9 +32,7 @@ extension Duration {
         var rest = max(milliseconds, 0)
         if rest == 0 { return "0s" }
         var text = ""
-        for (unit, size) in [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)]
-            as [(String, Int64)]
-        {
+        for (unit, size) in Self.units {
             if rest >= size { text += "\(rest / size)\(unit)" }
             rest %= size
         }

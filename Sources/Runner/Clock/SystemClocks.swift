@@ -20,19 +20,9 @@ public struct SystemWallClock: AlarmClock {
         let timer = try KernelTimer(clock: CLOCK_REALTIME, ring: ring)
         // The kernel reports a change to the clock only to timers that have been set.
         timer.set(nil)
-        return WallAlarm(timer: timer)
-    }
-
-    private struct WallAlarm: Alarm {
-        let timer: KernelTimer
-
-        func set(_ moment: Timestamp?) {
-            timer.set(
-                moment.map { moment in
-                    let milliseconds = max(moment.milliseconds, 0)
-                    return timespec(
-                        tv_sec: Int(milliseconds / 1000), tv_nsec: Int(milliseconds % 1000) * 1_000_000)
-                })
+        return TimerAlarm(timer: timer) { moment in
+            let milliseconds = max(moment.milliseconds, 0)
+            return timespec(tv_sec: Int(milliseconds / 1000), tv_nsec: Int(milliseconds % 1000) * 1_000_000)
         }
     }
 }
@@ -52,20 +42,18 @@ public struct SystemUptimeClock: AlarmClock {
     ///
     /// - Throws: ``KernelTimerError`` if the process cannot open more files.
     public func alarm(_ ring: @escaping @Sendable () -> Void) throws -> any Alarm<Duration> {
-        UptimeAlarm(timer: try KernelTimer(clock: CLOCK_MONOTONIC, ring: ring))
-    }
-
-    private struct UptimeAlarm: Alarm {
-        let timer: KernelTimer
-
-        func set(_ moment: Duration?) {
-            timer.set(
-                moment.map { moment in
-                    let (seconds, attoseconds) = max(moment, .zero).components
-                    return timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
-                })
+        TimerAlarm(timer: try KernelTimer(clock: CLOCK_MONOTONIC, ring: ring)) { moment in
+            let (seconds, attoseconds) = max(moment, .zero).components
+            return timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
         }
     }
+}
+
+private struct TimerAlarm<Moment: Comparable & Sendable>: Alarm {
+    let timer: KernelTimer
+    let time: @Sendable (Moment) -> timespec
+
+    func set(_ moment: Moment?) { timer.set(moment.map(time)) }
 }
 
 private func readClock(_ clock: clockid_t) -> timespec {
