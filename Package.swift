@@ -111,14 +111,16 @@ let package = Package(
                 .product(name: "OpenCombine", package: "OpenCombine"),
             ]),
 
+        // Dates of the Gregorian calendar: arithmetic only, so that documents and schedules share it.
+        module("CivilCalendar"),
         // Points in time by the calendar.
-        module("CalendarEvents"),
+        module("CalendarEvents", ["CivilCalendar"]),
         // Programs that tests run.
         .target(name: "Programs", dependencies: ["CLinux"], path: "Tests/Programs", swiftSettings: settings),
         tests("CalendarEvents", ["Programs"]),
 
         // The durable model.
-        module("Jobs", ["CalendarEvents", "OperationTypes"]),
+        module("Jobs", ["CalendarEvents", "CivilCalendar", "OperationTypes"]),
         tests("Jobs", ["OperationTypes", "Programs"]),
         module("JobStoreContract", ["CalendarEvents", "Jobs", "OperationTypes"]),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
@@ -169,7 +171,7 @@ let package = Package(
             ]),
         // The web: one way out, and the documents that come back.
         // The syntax of addresses, dates and text on the web, without I/O.
-        module("WebSyntax"),
+        module("WebSyntax", ["CivilCalendar"]),
         tests("WebSyntax", ["Samples"]),
         .systemLibrary(
             name: "CCompression",
@@ -182,7 +184,7 @@ let package = Package(
         module(
             "Web",
             [
-                "CCAres", "CLinux", "Decompression", "Jobs", "OperationTypes", "WebSyntax",
+                "CCAres", "CLinux", "CivilCalendar", "Decompression", "Jobs", "OperationTypes", "WebSyntax",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -200,13 +202,13 @@ let package = Package(
             ]),
         // Strangers' documents: bytes in, facts out. It runs in the sandbox, so it must not know a network.
         .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
-        module("Pages", ["CLibXML2", "Decompression", "WebSyntax"]),
+        module("Pages", ["CLibXML2", "CivilCalendar", "Decompression", "WebSyntax"]),
         tests("Pages", ["Samples", "WebSyntax"]),
         .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
         module(
             "Kinds",
             [
-                "CLinux", "CNettle", "Jobs", "OperationTypes", "Pages", "Web", "WebSyntax",
+                "CLinux", "CNettle", "CivilCalendar", "Jobs", "OperationTypes", "Pages", "Web", "WebSyntax",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -277,7 +279,8 @@ let package = Package(
         module(
             "Commands",
             [
-                "CalendarEvents", "Client", "ControlProtocol", "Jobs", "OperationTypes", "SQLiteStore", "StoreControl",
+                "CalendarEvents", "CivilCalendar", "Client", "ControlProtocol", "Jobs", "OperationTypes", "SQLiteStore",
+                "StoreControl",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         tests(

@@ -1,3 +1,5 @@
+import CivilCalendar
+
 extension CalendarExpression: CustomStringConvertible {
     /// The normalized form, as printed by `systemd-analyze calendar`, such as `Mon *-*-* 09:00:00 Europe/Berlin`.
     public var description: String {
@@ -21,9 +23,9 @@ extension CalendarExpression: CustomStringConvertible {
             while day < 7, weekdays & 1 << UInt8(day) != 0 { day += 1 }
             switch day - start {
             case 0: day += 1
-            case 1: parts.append(CivilDay.weekdayNames[start])
-            case 2: parts.append("\(CivilDay.weekdayNames[start]),\(CivilDay.weekdayNames[day - 1])")
-            default: parts.append("\(CivilDay.weekdayNames[start])..\(CivilDay.weekdayNames[day - 1])")
+            case 1: parts.append(CivilDate.weekdayNames[start])
+            case 2: parts.append("\(CivilDate.weekdayNames[start]),\(CivilDate.weekdayNames[day - 1])")
+            default: parts.append("\(CivilDate.weekdayNames[start])..\(CivilDate.weekdayNames[day - 1])")
             }
         }
         return parts.joined(separator: ",")

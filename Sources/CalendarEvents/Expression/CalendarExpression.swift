@@ -1,3 +1,5 @@
+import CivilCalendar
+
 /// A calendar expression in the syntax of systemd's `OnCalendar=`; see "Calendar Events" in systemd.time(7).
 ///
 /// Examples: `Mon..Fri *-*-* 09:00`, `*-*~01 23:30 Europe/Berlin`, `*:0/15`, `weekly`. Parsing uses only the text.
@@ -49,7 +51,7 @@ extension CalendarExpression {
         for year in years.matches(from: start.year, to: Self.lastYear) {
             for month in months.matches(from: year == start.year ? start.month : 1, to: 12) {
                 let isFirst = year == start.year && month == start.month
-                let begin = isFirst ? wall : WallTime(CivilDay(year: year, month: month, day: 1))
+                let begin = isFirst ? wall : WallTime(CivilDate(validYear: year, month: month, day: 1))
                 if let found = first(in: year, month, from: begin) { return found }
             }
         }
@@ -57,11 +59,11 @@ extension CalendarExpression {
     }
 
     private func first(in year: Int, _ month: Int, from wall: WallTime) -> WallTime? {
-        let count = CivilDay.days(inMonth: month, of: year)
+        let count = CivilDate.days(inMonth: month, of: year)
         let days = areDaysFromEnd ? days.countedFromEnd(of: count) : days
         let start = wall.day.day
         for day in days.matches(from: start, to: count) {
-            let civil = CivilDay(year: year, month: month, day: day)
+            let civil = CivilDate(validYear: year, month: month, day: day)
             if weekdays.map({ $0 & 1 << UInt8(civil.weekday) != 0 }) ?? true,
                 let time = firstTime(from: day == start ? wall.microsecondOfDay : 0)
             {
@@ -94,12 +96,12 @@ struct WallTime: Hashable, Comparable {
 
     init(microseconds: Int) { self.microseconds = microseconds }
 
-    init(_ day: CivilDay, microsecondOfDay: Int = 0) {
-        microseconds = day.number * Self.microsecondsInDay + microsecondOfDay
+    init(_ day: CivilDate, microsecondOfDay: Int = 0) {
+        microseconds = day.daysSince1970 * Self.microsecondsInDay + microsecondOfDay
     }
 
     private var dayNumber: Int { floorDivide(microseconds, Self.microsecondsInDay) }
-    var day: CivilDay { CivilDay(number: dayNumber) }
+    var day: CivilDate { CivilDate(daysSince1970: dayNumber) }
     var microsecondOfDay: Int { microseconds - dayNumber * Self.microsecondsInDay }
 
     static func < (a: WallTime, b: WallTime) -> Bool { a.microseconds < b.microseconds }

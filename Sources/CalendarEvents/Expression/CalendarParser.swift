@@ -1,3 +1,5 @@
+import CivilCalendar
+
 /// Parses the complete syntax, and reports the position of the first error.
 struct CalendarParser {
     private let text: String

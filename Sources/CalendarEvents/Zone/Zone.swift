@@ -1,3 +1,5 @@
+import CivilCalendar
+
 /// A time zone: the local time at each moment until ``CalendarExpression/lastYear``.
 public struct Zone: Sendable {
     /// The offset and abbreviation that apply between two transitions.
@@ -58,7 +60,7 @@ public struct Zone: Sendable {
         let time = wall.microsecondOfDay
         let fraction = time % 1_000_000
         return
-            "\(CivilDay.weekdayNames[day.weekday]) \(day.year.padded(4))-\(day.month.padded(2))-\(day.day.padded(2)) "
+            "\(CivilDate.weekdayNames[day.weekday]) \(day.year.padded(4))-\(day.month.padded(2))-\(day.day.padded(2)) "
             + "\((time / 3_600_000_000).padded(2)):\((time / 60_000_000 % 60).padded(2)):"
             + "\((time / 1_000_000 % 60).padded(2))\(fraction == 0 ? "" : ".\(fraction.padded(6))") "
             + period(at: microseconds).abbreviation

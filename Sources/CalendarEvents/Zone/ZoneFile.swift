@@ -1,3 +1,5 @@
+import CivilCalendar
+
 /// A compiled time zone file (RFC 8536, versions 1 to 4). The footer contains the rule for the years after the table.
 struct ZoneFile {
     struct Problem: Error {
@@ -55,7 +57,7 @@ struct ZoneFile {
             var changes = transitions.map { (at: $0.at, periods[$0.1]) }
             if let rule {
                 let last = changes.last?.at ?? 0
-                let year = min(CivilDay(number: floorDivide(last, 86_400)).year, CalendarExpression.lastYear)
+                let year = min(CivilDate(daysSince1970: floorDivide(last, 86_400)).year, CalendarExpression.lastYear)
                 changes += rule.changes(fromYear: year - 1).filter { $0.at > last }
             }
             return Zone(name: name, initial: periods[0], changes)

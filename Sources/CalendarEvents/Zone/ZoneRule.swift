@@ -1,3 +1,5 @@
+import CivilCalendar
+
 /// A rule for all years in the form of POSIX's `TZ` with the extensions of RFC 8536, such as
 /// `CET-1CEST,M3.5.0,M10.5.0/3`.
 struct ZoneRule {
@@ -20,10 +22,10 @@ struct ZoneRule {
         var time: Int
 
         func wallSecond(in year: Int) -> Int {
-            let newYear = CivilDay(year: year, month: 1, day: 1).number
+            let newYear = CivilDate(validYear: year, month: 1, day: 1).daysSince1970
             let day =
                 switch day {
-                case .julian(let day): newYear + day - 1 + (CivilDay.isLeap(year) && day >= 60 ? 1 : 0)
+                case .julian(let day): newYear + day - 1 + (CivilDate.isLeap(year) && day >= 60 ? 1 : 0)
                 case .number(let day): newYear + day
                 case .weekday(let weekday, let week, let month): Self.day(weekday, week, month, year)
                 }
@@ -31,10 +33,10 @@ struct ZoneRule {
         }
 
         private static func day(_ weekday: Int, _ week: Int, _ month: Int, _ year: Int) -> Int {
-            let first = CivilDay(year: year, month: month, day: 1)
+            let first = CivilDate(validYear: year, month: month, day: 1)
             var day = 1 + (weekday - (first.weekday + 1) % 7 + 7) % 7 + (week - 1) * 7
-            while day > CivilDay.days(inMonth: month, of: year) { day -= 7 }
-            return first.number + day - 1
+            while day > CivilDate.days(inMonth: month, of: year) { day -= 7 }
+            return first.daysSince1970 + day - 1
         }
     }
 

@@ -1,4 +1,4 @@
-import CalendarEvents
+import CivilCalendar
 
 /// Makes text from inputs, outputs, names and errors harmless on a terminal.
 ///

@@ -1,4 +1,4 @@
-import CalendarEvents
+import CivilCalendar
 
 extension Timestamp {
     /// The moment in ISO 8601, such as `2024-02-29T23:59:59.999Z`: UTC, always with milliseconds. A year outside 0 to
@@ -10,7 +10,7 @@ extension Timestamp {
             rest += millisecondsPerDay
             days -= 1
         }
-        let date = CivilDay(number: days)
+        let date = CivilDate(daysSince1970: days)
         // The text has at most a sign, nine digits of the year, and 20 more bytes.
         return String(unsafeUninitializedCapacity: 30) { text in
             var writer = DigitWriter(text: text)
@@ -51,7 +51,7 @@ extension Timestamp {
             reader.take(":"), let second = reader.number(2), second < 60
         else { return nil }
         if isBeforeZero { year = -year }
-        guard (1...12).contains(month), (1...CivilDay.days(inMonth: month, of: year)).contains(day) else { return nil }
+        guard (1...12).contains(month), (1...CivilDate.days(inMonth: month, of: year)).contains(day) else { return nil }
         var milliseconds = 0
         if reader.take(".") {
             let run = reader.digitRun
@@ -68,7 +68,7 @@ extension Timestamp {
             offsetMinutes = (hours * 60 + minutes) * (isWest ? -1 : 1)
         }
         guard reader.isAtEnd else { return nil }
-        let days = CivilDay(year: year, month: month, day: day).number
+        let days = CivilDate(validYear: year, month: month, day: day).daysSince1970
         let seconds = days * 86400 + hour * 3600 + (minute - offsetMinutes) * 60 + second
         // Before 1970, the seconds rounded down may overflow although the moment itself does not.
         let whole = seconds < 0 ? seconds + 1 : seconds

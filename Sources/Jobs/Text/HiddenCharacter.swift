@@ -1,4 +1,4 @@
-import CalendarEvents
+import CivilCalendar
 
 /// A character that is invisible, or that changes how the text around it is displayed.
 ///

@@ -1,3 +1,4 @@
+import CivilCalendar
 import WebSyntax
 
 /// Converts dates from the many forms that pages use to ISO 8601. Nothing is added that the page does not state, such
@@ -21,8 +22,8 @@ enum WildDate {
     static func isMonth(_ word: String) -> Bool { month(word) != nil }
 
     /// Returns the number of days from one date to another, both in the form that ``iso(_:order:)`` returns.
-    static func days(from first: String, to second: String) -> Int64 {
-        func number(_ text: String) -> Int64? {
+    static func days(from first: String, to second: String) -> Int {
+        func number(_ text: String) -> Int? {
             let parts = text.prefix(10).split(separator: "-").compactMap { Int($0) }
             return parts.count == 3
                 ? CivilDate(year: parts[0], month: parts[1], day: parts[2])?.daysSince1970 : nil
@@ -61,12 +62,13 @@ enum WildDate {
 
     private static func epoch(_ text: String) -> String? {
         guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), text.utf8.count == 10 || text.utf8.count == 13,
-            var seconds = Int64(text)
+            var seconds = Int(text)
         else { return nil }
         if text.utf8.count == 13 { seconds /= 1000 }
-        guard let day = CivilDate(daysSince1970: seconds / 86400), isPlausible(day.year) else { return nil }
+        let day = CivilDate(daysSince1970: seconds / 86400)
+        guard isPlausible(day.year) else { return nil }
         let left = seconds % 86400
-        return format(day) + "T" + format(Int(left / 3600), Int(left / 60 % 60), Int(left % 60)) + "Z"
+        return format(day) + "T" + format(left / 3600, left / 60 % 60, left % 60) + "Z"
     }
 
     private static func isPlausible(_ year: Int) -> Bool { (1990...2100).contains(year) }

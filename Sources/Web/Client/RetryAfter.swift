@@ -1,3 +1,4 @@
+import CivilCalendar
 import Glibc
 import WebSyntax
 
@@ -39,6 +40,6 @@ package enum HTTPDate {
             let days = CivilDate(year: year, month: month, day: day)?.daysSince1970,
             (0..<24).contains(hour), (0..<60).contains(minute), (0...60).contains(second)
         else { return nil }
-        return days * 86400 + Int64(hour * 3600 + minute * 60 + second)
+        return Int64(days * 86400 + hour * 3600 + minute * 60 + second)
     }
 }

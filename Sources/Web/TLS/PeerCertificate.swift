@@ -1,3 +1,4 @@
+import CivilCalendar
 import Jobs
 import NIOSSL
 import WebSyntax
@@ -71,6 +72,6 @@ struct PeerCertificate {
         }
         guard let day = CivilDate(year: year, month: number(2), day: number(2)) else { return nil }
         let seconds = number(2) * 3600 + number(2) * 60 + number(2)
-        return Timestamp(milliseconds: (day.daysSince1970 * 86_400 + Int64(seconds)) * 1000)
+        return Timestamp(milliseconds: Int64(day.daysSince1970 * 86_400 + seconds) * 1000)
     }
 }

@@ -1,3 +1,4 @@
+import CivilCalendar
 import Crypto
 import FoundationEssentials
 import Glibc
@@ -109,10 +110,9 @@ struct S3Signature: Sendable {
 
     /// Formats a time as the signature requires it: `20130524T000000Z`.
     static func moment(secondsSince1970 seconds: Int64) -> String {
-        let day = CivilDate(daysSince1970: seconds / 86400) ?? CivilDate(daysSince1970: 0)
+        let day = CivilDate(daysSince1970: Int(seconds / 86400))
         let left = Int(seconds % 86400)
         func two(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
-        guard let day else { return "" }
         return "\(day.year)\(two(day.month))\(two(day.day))T\(two(left / 3600))\(two(left / 60 % 60))\(two(left % 60))Z"
     }
 }

@@ -1,19 +1,24 @@
 /// A day of the Gregorian calendar, extended to all years.
-package struct CivilDay: Hashable {
-    package var year: Int
-    package var month: Int
-    package var day: Int
+package struct CivilDate: Hashable, Sendable {
+    package let year: Int
+    package let month: Int
+    package let day: Int
 
-    package init(year: Int, month: Int, day: Int) {
-        self.year = year
-        self.month = month
-        self.day = day
+    /// Returns nil for a day that does not exist and for a year outside 1 to 9999.
+    package init?(year: Int, month: Int, day: Int) {
+        guard (1...9999).contains(year), (1...12).contains(month),
+            (1...Self.days(inMonth: month, of: year)).contains(day)
+        else { return nil }
+        self.init(validYear: year, month: month, day: day)
     }
 
-    /// Creates the day with this number.
-    ///
-    /// - Parameter number: Days since 1970-01-01.
-    package init(number: Int) {
+    /// The caller ensures that the day exists.
+    package init(validYear year: Int, month: Int, day: Int) {
+        (self.year, self.month, self.day) = (year, month, day)
+    }
+
+    /// Creates the day with this number, negative before 1970. The algorithm is Howard Hinnant's.
+    package init(daysSince1970 number: Int) {
         // Years start in March, so that the leap day is the last day of a year, and are grouped into eras of 400 years.
         let shifted = number + 719_468
         let era = floorDivide(shifted, 146_097)
@@ -26,8 +31,8 @@ package struct CivilDay: Hashable {
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
 
-    /// The number of days since 1970-01-01.
-    package var number: Int {
+    /// The number of days since 1 January 1970, negative for earlier days.
+    package var daysSince1970: Int {
         let marchYear = month <= 2 ? year - 1 : year
         let era = floorDivide(marchYear, 400)
         let yearOfEra = marchYear - era * 400
@@ -35,12 +40,12 @@ package struct CivilDay: Hashable {
         return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 
-    static let weekdayNames = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
+    package static let weekdayNames = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
 
     /// The weekday from 0 (Monday) to 6.
-    var weekday: Int { (number % 7 + 10) % 7 }
+    package var weekday: Int { (daysSince1970 % 7 + 10) % 7 }
 
-    static func isLeap(_ year: Int) -> Bool { year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) }
+    package static func isLeap(_ year: Int) -> Bool { year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) }
 
     package static func days(inMonth month: Int, of year: Int) -> Int {
         switch month {
@@ -60,7 +65,7 @@ extension BinaryInteger {
 }
 
 /// Divides and rounds towards negative infinity.
-func floorDivide<Number: BinaryInteger>(_ dividend: Number, _ divisor: Number) -> Number {
+package func floorDivide<Number: BinaryInteger>(_ dividend: Number, _ divisor: Number) -> Number {
     let quotient = dividend / divisor
     return dividend % divisor != 0 && (dividend < 0) != (divisor < 0) ? quotient - 1 : quotient
 }
