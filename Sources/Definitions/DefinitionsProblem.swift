@@ -5,18 +5,11 @@ public struct DefinitionsProblem: Error, Hashable, Sendable, CustomStringConvert
     /// The line number, from 1; nil if the document is JSON.
     public var line: Int?
     /// The path in the document: `definitions.upload.retry.tries` is four names. Empty for the document as a whole.
-    public var path: [String]
+    public var path: [String] = []
     /// The fault, followed by the remedy.
     public var message: String
     /// The other problems of the document. Their own ``others`` are empty.
     public var others: [DefinitionsProblem] = []
-
-    /// Creates a problem without others.
-    public init(line: Int?, path: [String] = [], message: String) {
-        self.line = line
-        self.path = path
-        self.message = message
-    }
 
     /// One line for each problem, such as `line 12: definitions.upload.retry.tries: expected 1 to 1000, found 0`.
     public var description: String { descriptions.joined(separator: "\n") }

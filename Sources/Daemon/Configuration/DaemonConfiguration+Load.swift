@@ -57,10 +57,10 @@ extension DaemonConfiguration {
         var configuration = DaemonConfiguration(sources.service)
         for setting in Setting.all {
             guard let text = text(of: setting, in: reader) else { continue }
-            do throws(Setting.Refusals) {
+            do throws(Setting.Problem) {
                 try setting.apply(text, &configuration)
             } catch {
-                for (entry, reason) in error.all {
+                for (entry, reason) in error.reasons {
                     problems.append("\(place(of: setting, entry, sources, file)): \(setting.key) \(reason)")
                 }
             }

@@ -96,42 +96,39 @@ extension Setting {
     ]
 
     /// Parses a proxy's address; an empty text means no proxy.
-    @Sendable private static func proxy(_ text: String) throws(Refusal) -> ProxyServer? {
+    @Sendable private static func proxy(_ text: String) throws(Problem) -> ProxyServer? {
         if text.isEmpty { return nil }
         guard let proxy = ProxyServer(text) else {
-            throw Refusal(
-                reason:
-                    "is not a proxy; write http://HOST:PORT, and put a user name and password into the file of network.proxy_credential"
+            throw Problem(
+                "is not a proxy; write http://HOST:PORT, and put a user name and password into the file of network.proxy_credential"
             )
         }
         return proxy
     }
 
     /// Reads the list from the file named by `text`; an empty text means no list.
-    @Sendable private static func trackingList(_ text: String) throws(Refusal) -> TrackingList? {
+    @Sendable private static func trackingList(_ text: String) throws(Problem) -> TrackingList? {
         if text.isEmpty { return nil }
         guard let path = absolutePath.parse(text) else {
-            throw Refusal(reason: "is \"\(text)\"; write \(absolutePath.valid)")
+            throw Problem("is \"\(text)\"; write \(absolutePath.valid)")
         }
         let list: String
         do { list = try readText(path, upTo: 16 << 20).get() } catch {
-            throw Refusal(
-                reason:
-                    "names \"\(path)\", which cannot be read (\(error.reason)); write the path of a text file of at most 16 MiB"
+            throw Problem(
+                "names \"\(path)\", which cannot be read (\(error.reason)); write the path of a text file of at most 16 MiB"
             )
         }
         do throws(TrackingList.Problem) { return try TrackingList(list) } catch {
-            throw Refusal(
-                reason:
-                    "names \"\(path)\", whose line \(error.line) is not a rule; write NAME or HOST NAME, or a rule with $removeparam=NAME"
+            throw Problem(
+                "names \"\(path)\", whose line \(error.line) is not a rule; write NAME or HOST NAME, or a rule with $removeparam=NAME"
             )
         }
     }
 
-    @Sendable private static func headerText(_ text: String) throws(Refusal) -> String {
+    @Sendable private static func headerText(_ text: String) throws(Problem) -> String {
         guard text.utf8.count <= 200, text.utf8.allSatisfy({ (0x20..<0x7f).contains($0) }) else {
-            throw Refusal(
-                reason: "is not plain ASCII of at most 200 characters; write something like (+https://example.org/bot)")
+            throw Problem(
+                "is not plain ASCII of at most 200 characters; write something like (+https://example.org/bot)")
         }
         return text
     }

@@ -7,22 +7,18 @@ struct Setting: Sendable {
         case list([String])
     }
 
-    /// Why a text is not valid for a setting. The reason ends with what to write instead.
-    struct Refusal: Error {
-        var reason: String
+    /// Why a text is not valid for a setting.
+    struct Problem: Error {
+        /// Each reason ends with what to write instead. `entry` is an index in a list; nil if the problem concerns the
+        /// whole value.
+        var reasons: [(entry: Int?, text: String)]
+
+        init(_ reason: String) { reasons = [(nil, reason)] }
+
+        init(entries: [(entry: Int?, text: String)]) { reasons = entries }
     }
 
-    /// All problems with one value.
-    struct Refusals: Error {
-        /// `entry` is an index in a list; nil if the problem concerns the whole value.
-        var all: [(entry: Int?, reason: String)]
-
-        init(_ reason: String) { all = [(nil, reason)] }
-
-        init(entries: [(entry: Int?, reason: String)]) { all = entries }
-    }
-
-    typealias Apply = @Sendable (Text, inout DaemonConfiguration) throws(Refusals) -> Void
+    typealias Apply = @Sendable (Text, inout DaemonConfiguration) throws(Problem) -> Void
 
     /// The key with its groups, such as `upload.roots`.
     var key: String
@@ -50,7 +46,7 @@ extension DaemonConfiguration: Equatable {
     }
 }
 
-/// The ways to read a value. A refusal says what was found and what to write instead.
+/// The ways to read a value. A problem says what was found and what to write instead.
 extension Setting {
     typealias Path<Value> = any WritableKeyPath<DaemonConfiguration, Value> & Sendable
     /// Returns nil for a text that is not valid.
@@ -58,15 +54,11 @@ extension Setting {
 
     /// A single value. For values that need several messages.
     static func one<Value: Sendable & Equatable>(
-        _ key: String, _ path: Path<Value>, _ read: @escaping @Sendable (String) throws(Refusal) -> Value
+        _ key: String, _ path: Path<Value>, _ read: @escaping @Sendable (String) throws(Problem) -> Value
     ) -> Setting {
-        let apply: Apply = { text, configuration throws(Refusals) in
-            guard case .scalar(let text) = text else { throw Refusals("takes one value, not a list") }
-            do throws(Refusal) {
-                configuration[keyPath: path] = try read(text)
-            } catch {
-                throw Refusals(error.reason)
-            }
+        let apply: Apply = { text, configuration throws(Problem) in
+            guard case .scalar(let text) = text else { throw Problem("takes one value, not a list") }
+            configuration[keyPath: path] = try read(text)
         }
         return Setting(key: key, isSame: { $0[keyPath: path] == $1[keyPath: path] }, apply: apply)
     }
@@ -77,8 +69,8 @@ extension Setting {
     static func one<Value: Sendable & Equatable>(
         _ key: String, _ path: Path<Value>, valid: String, _ parse: @escaping Parse<Value>
     ) -> Setting {
-        one(key, path) { text throws(Refusal) in
-            guard let value = parse(text) else { throw Refusal(reason: "is \"\(text)\"; write \(valid)") }
+        one(key, path) { text throws(Problem) in
+            guard let value = parse(text) else { throw Problem("is \"\(text)\"; write \(valid)") }
             return value
         }
     }
@@ -89,9 +81,9 @@ extension Setting {
     static func optional<Value: Sendable & Equatable>(
         _ key: String, _ path: Path<Value?>, valid: String, _ parse: @escaping Parse<Value>
     ) -> Setting {
-        one(key, path) { text throws(Refusal) in
+        one(key, path) { text throws(Problem) in
             if text.isEmpty { return nil }
-            guard let value = parse(text) else { throw Refusal(reason: "is \"\(text)\"; write \(valid)") }
+            guard let value = parse(text) else { throw Problem("is \"\(text)\"; write \(valid)") }
             return value
         }
     }
@@ -104,13 +96,13 @@ extension Setting {
     static func many<Element, Value: RangeReplaceableCollection & Sendable & Equatable>(
         _ key: String, _ path: Path<Value>, valid: String, _ parse: @escaping Parse<Element>
     ) -> Setting where Value.Element == Element {
-        let apply: Apply = { text, configuration throws(Refusals) in
-            guard case .list(let texts) = text else { throw Refusals("takes a list; write [a, b] or []") }
+        let apply: Apply = { text, configuration throws(Problem) in
+            guard case .list(let texts) = text else { throw Problem("takes a list; write [a, b] or []") }
             let values = texts.map(parse)
             let refused = zip(texts.indices, values).filter { $1 == nil }.map { entry, _ in
-                (entry: Int?.some(entry), reason: "contains \"\(texts[entry])\"; write \(valid)")
+                (entry: Int?.some(entry), text: "contains \"\(texts[entry])\"; write \(valid)")
             }
-            guard refused.isEmpty else { throw Refusals(entries: refused) }
+            guard refused.isEmpty else { throw Problem(entries: refused) }
             configuration[keyPath: path] = Value(values.compactMap(\.self))
         }
         return Setting(key: key, isList: true, isSame: { $0[keyPath: path] == $1[keyPath: path] }, apply: apply)

@@ -10,14 +10,7 @@ public struct DefinitionDifference: Hashable, Sendable {
     /// The kind and name of the entry.
     public var subject: DefinitionProblem.Subject
     /// For ``Change/changed``, the fields that differ, such as `timeout 30s → 1m`; otherwise empty.
-    public var fields: [String]
-
-    /// Creates a difference.
-    public init(_ change: Change, _ subject: DefinitionProblem.Subject, fields: [String] = []) {
-        self.change = change
-        self.subject = subject
-        self.fields = fields
-    }
+    public var fields: [String] = []
 
     /// The type of the entry: `queue`, `definition`, `graph` or `schedule`.
     public var type: String { subject.type }
@@ -60,12 +53,14 @@ extension DefinitionSet {
         }
         let written = Set(change.definitions.map(\.name) + change.graphs.map(\.name))
         for name in change.removals where !written.contains(name) {
-            if definitions[name] != nil { result.append(DefinitionDifference(.removed, .definition(name))) }
-            if graphs[name] != nil { result.append(DefinitionDifference(.removed, .graph(name))) }
+            if definitions[name] != nil {
+                result.append(DefinitionDifference(change: .removed, subject: .definition(name)))
+            }
+            if graphs[name] != nil { result.append(DefinitionDifference(change: .removed, subject: .graph(name))) }
         }
         for name in change.scheduleRemovals
         where schedules[name] != nil && !change.schedules.contains(where: { $0.name == name }) {
-            result.append(DefinitionDifference(.removed, .schedule(name)))
+            result.append(DefinitionDifference(change: .removed, subject: .schedule(name)))
         }
         return result
     }
@@ -77,9 +72,12 @@ extension DefinitionSet {
     ) -> [DefinitionDifference] {
         new.map { new in
             let subject = subject(new[keyPath: name])
-            guard let old = old[new[keyPath: name]] else { return DefinitionDifference(.added, subject) }
+            guard let old = old[new[keyPath: name]] else {
+                return DefinitionDifference(change: .added, subject: subject)
+            }
             let fields = fields(old, new)
-            return DefinitionDifference(fields.isEmpty ? .unchanged : .changed, subject, fields: fields)
+            return DefinitionDifference(
+                change: fields.isEmpty ? .unchanged : .changed, subject: subject, fields: fields)
         }
     }
 

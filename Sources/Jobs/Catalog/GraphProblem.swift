@@ -20,12 +20,6 @@ public enum GraphProblem: Hashable, Sendable {
         public var node: String
         /// The name of the type.
         public var type: String
-
-        /// Creates an offer.
-        public init(node: String, type: String) {
-            self.node = node
-            self.type = type
-        }
     }
 }
 

@@ -17,8 +17,6 @@ struct Tally: Hashable, Sendable {
         lanes[new.rawValue] &+= 1
     }
 
-    static func += (a: inout Tally, b: Tally) { a.lanes &+= b.lanes }
-
     var counts: StateCounts {
         var counts = StateCounts()
         for state in JobState.allCases { counts[state] = self[state] }
