@@ -138,8 +138,7 @@ struct EnqueueRoutes: Sendable {
                             ControlProblem(.internal, "The submission received no response. Please report this bug."))
                 case .failure(let problem): .refused(problem)
                 }
-            answer.appendJSON(to: &bytes)
-            bytes.append(UInt8(ascii: "\n"))
+            bytes += answer.json.line
         }
         return (bytes, canGoOn)
     }

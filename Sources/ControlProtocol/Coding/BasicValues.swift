@@ -3,7 +3,7 @@ import Jobs
 /// Encoded as its own bytes, unchanged.
 extension JSONText: WireValue {
     public init(json: JSONText) throws(ShapeProblem) { self = json }
-    public func appendJSON(to bytes: inout [UInt8]) { bytes.append(contentsOf: self.bytes) }
+    public func write(to writer: inout JSONWriter) { writer.value(bytes) }
 }
 
 extension String: WireValue {
@@ -12,7 +12,7 @@ extension String: WireValue {
         self = string
     }
 
-    public func appendJSON(to bytes: inout [UInt8]) { bytes.append(contentsOf: JSONText(string: self).bytes) }
+    public func write(to writer: inout JSONWriter) { writer.string(self) }
 }
 
 extension Bool: WireValue {
@@ -21,7 +21,7 @@ extension Bool: WireValue {
         self = bool
     }
 
-    public func appendJSON(to bytes: inout [UInt8]) { bytes.append(contentsOf: (self ? "true" : "false").utf8) }
+    public func write(to writer: inout JSONWriter) { writer.value((self ? "true" : "false").utf8) }
 }
 
 extension WireValue where Self: FixedWidthInteger {
@@ -31,7 +31,7 @@ extension WireValue where Self: FixedWidthInteger {
         self = number
     }
 
-    public func appendJSON(to bytes: inout [UInt8]) { bytes.append(contentsOf: String(self).utf8) }
+    public func write(to writer: inout JSONWriter) { writer.value(String(self).utf8) }
 }
 
 extension Int: WireValue {}
@@ -48,7 +48,7 @@ extension ClosedRange: WireValue where Bound == Int64 {
         self = ends[0]...ends[1]
     }
 
-    public func appendJSON(to bytes: inout [UInt8]) { [lowerBound, upperBound].appendJSON(to: &bytes) }
+    public func write(to writer: inout JSONWriter) { [lowerBound, upperBound].write(to: &writer) }
 }
 
 extension Double: WireValue {
@@ -58,9 +58,7 @@ extension Double: WireValue {
     }
 
     /// JSON has no infinities; they become null.
-    public func appendJSON(to bytes: inout [UInt8]) {
-        bytes.append(contentsOf: (isFinite ? description : "null").utf8)
-    }
+    public func write(to writer: inout JSONWriter) { writer.value((isFinite ? description : "null").utf8) }
 }
 
 extension Timestamp: WireValue {
@@ -71,7 +69,7 @@ extension Timestamp: WireValue {
         self = timestamp
     }
 
-    public func appendJSON(to bytes: inout [UInt8]) { iso8601.appendJSON(to: &bytes) }
+    public func write(to writer: inout JSONWriter) { iso8601.write(to: &writer) }
 }
 
 /// Encoded as a whole number of milliseconds.
@@ -83,7 +81,7 @@ extension Duration: WireValue {
         self = .milliseconds(number)
     }
 
-    public func appendJSON(to bytes: inout [UInt8]) { milliseconds.appendJSON(to: &bytes) }
+    public func write(to writer: inout JSONWriter) { milliseconds.write(to: &writer) }
 }
 
 extension JobID: WireValue {
@@ -92,7 +90,7 @@ extension JobID: WireValue {
         self.init(number)
     }
 
-    public func appendJSON(to bytes: inout [UInt8]) { rawValue.appendJSON(to: &bytes) }
+    public func write(to writer: inout JSONWriter) { rawValue.write(to: &writer) }
 }
 
 extension GraphID: WireValue {
@@ -101,7 +99,7 @@ extension GraphID: WireValue {
         self.init(number)
     }
 
-    public func appendJSON(to bytes: inout [UInt8]) { rawValue.appendJSON(to: &bytes) }
+    public func write(to writer: inout JSONWriter) { rawValue.write(to: &writer) }
 }
 
 extension Array: WireValue where Element: WireValue {
@@ -118,12 +116,5 @@ extension Array: WireValue where Element: WireValue {
         }
     }
 
-    public func appendJSON(to bytes: inout [UInt8]) {
-        bytes.append(UInt8(ascii: "["))
-        for (index, element) in enumerated() {
-            if index > 0 { bytes.append(UInt8(ascii: ",")) }
-            element.appendJSON(to: &bytes)
-        }
-        bytes.append(UInt8(ascii: "]"))
-    }
+    public func write(to writer: inout JSONWriter) { writer.array(self) { $0.write(to: &$1) } }
 }

@@ -35,5 +35,5 @@ extension ControlProblem.Code: WireValue {
         self = code
     }
 
-    public func appendJSON(to bytes: inout [UInt8]) { (Self.typePrefix + rawValue).appendJSON(to: &bytes) }
+    public func write(to writer: inout JSONWriter) { (Self.typePrefix + rawValue).write(to: &writer) }
 }

@@ -31,7 +31,7 @@ extension StoredGraphDefinition: WireRecord {
 
 extension Schedule: WireValue {
     public init(json: JSONText) throws(ShapeProblem) { try self.init(json: json, at: []) }
-    public func appendJSON(to bytes: inout [UInt8]) { bytes.append(contentsOf: json.bytes) }
+    public func write(to writer: inout JSONWriter) { writer.value(json.bytes) }
 }
 
 /// Encoded as the schedule's own fields plus its revision, its times and its last job or graph.

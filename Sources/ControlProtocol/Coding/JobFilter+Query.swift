@@ -39,8 +39,9 @@ extension JobFilter {
             }
             limit = number
         default:
-            throw .unknownField(
-                name, known: ["state", "queue", "definition", "kind", "graph", "after", "order", "limit"])
+            let known = ["state", "queue", "definition", "kind", "graph", "after", "order", "limit"]
+            throw ShapeProblem(
+                NearestName.unknown("field", name, among: known, listing: "the fields are"), at: [name])
         }
     }
 

@@ -25,7 +25,7 @@ extension NamedWireValue {
         try self.init(exactName: name)
     }
 
-    public func appendJSON(to bytes: inout [UInt8]) { name.appendJSON(to: &bytes) }
+    public func write(to writer: inout JSONWriter) { name.write(to: &writer) }
 }
 
 extension NamedWireValue where Self: RawRepresentable<String> {

@@ -74,13 +74,13 @@ extension GraphRecord: WireRecord {
 
 /// Encoded with the count of every state by name, including states without jobs.
 extension StateCounts: WireObjectValue {
-    init(fields: WireFields) throws(ShapeProblem) {
+    init(fields: JSONFields) throws(ShapeProblem) {
         self.init()
         for state in JobState.allCases { self[state] = try fields.optional(state.name) ?? 0 }
     }
 
-    func write(to object: inout WireObject) {
-        for state in JobState.allCases { object.add(state.name, self[state]) }
+    func writeFields(to writer: inout JSONWriter) {
+        for state in JobState.allCases { writer.field(state.name, self[state]) }
     }
 }
 

@@ -29,7 +29,7 @@ extension GraphDetail: WireRecord {
 }
 
 extension CancelAnswer: WireObjectValue {
-    init(fields: WireFields) throws(ShapeProblem) {
+    init(fields: JSONFields) throws(ShapeProblem) {
         let name: String = try fields.required("result")
         let result: CancelResult
         switch name {
@@ -42,13 +42,13 @@ extension CancelAnswer: WireObjectValue {
         self.init(job: try fields.required("job"), result: result)
     }
 
-    func write(to object: inout WireObject) {
-        object.add("job", job)
+    func writeFields(to writer: inout JSONWriter) {
+        writer.field("job", job)
         switch result {
-        case .cancelled: object.add("result", "cancelled")
-        case .requested: object.add("result", "requested")
-        case .alreadyFinal(let outcome): object.add(["result": "already_final", "outcome": outcome])
-        case .unknown: object.add("result", "unknown")
+        case .cancelled: writer.field("result", "cancelled")
+        case .requested: writer.field("result", "requested")
+        case .alreadyFinal(let outcome): writer.fields(["result": "already_final", "outcome": outcome])
+        case .unknown: writer.field("result", "unknown")
         }
     }
 }
@@ -83,7 +83,7 @@ extension DefinitionLine: WireRecord {
 /// Encoded with the type of the event in `event`. Events of type `job` and `progress` have a field of the same
 /// name.
 extension WatchEvent: WireObjectValue {
-    init(fields: WireFields) throws(ShapeProblem) {
+    init(fields: JSONFields) throws(ShapeProblem) {
         let event: String = try fields.required("event")
         switch event {
         case "job": self = .job(try fields.required("job"))
@@ -96,16 +96,16 @@ extension WatchEvent: WireObjectValue {
         }
     }
 
-    func write(to object: inout WireObject) {
+    func writeFields(to writer: inout JSONWriter) {
         switch self {
-        case .job(let job): object.add(["event": "job", "job": job])
+        case .job(let job): writer.fields(["event": "job", "job": job])
         case .progress(let job, let attempt, let progress):
-            object.add([
+            writer.fields([
                 "event": "progress",
                 "progress": AttemptProgress(job: job, attempt: attempt, progress: progress),
             ])
-        case .missed: object.add("event", "missed")
-        case .final: object.add("event", "final")
+        case .missed: writer.field("event", "missed")
+        case .final: writer.field("event", "final")
         }
     }
 }

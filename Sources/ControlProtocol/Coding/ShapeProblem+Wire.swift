@@ -4,13 +4,6 @@ extension ShapeProblem {
     init(_ message: String, at path: [String] = []) { self.init(path: path, message: message) }
 
     func inside(_ name: String) -> ShapeProblem { ShapeProblem(path: [name] + path, message: message) }
-
-    static func missing(_ name: String) -> ShapeProblem { ShapeProblem("is missing; it is required", at: [name]) }
-
-    static func unknownField(_ name: String, known: [String]) -> ShapeProblem {
-        ShapeProblem(
-            path: [name], message: NearestName.unknown("field", name, among: known, listing: "the fields are"))
-    }
 }
 
 extension ControlProblem {

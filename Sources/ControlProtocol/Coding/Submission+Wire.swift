@@ -43,7 +43,7 @@ extension Submission.ExistingDependency: WireRecord {
         if json.integer != nil {
             self.init(job: try JobID(json: json))
         } else {
-            try self.init(fields: WireFields(json))
+            try self.init(fields: JSONFields(json))
         }
     }
 
@@ -72,7 +72,7 @@ extension JobRequest.Dependency: WireRecord {
         } else if json.integer != nil {
             self.init(.job(try JobID(json: json)))
         } else {
-            try self.init(fields: WireFields(json))
+            try self.init(fields: JSONFields(json))
         }
     }
 
@@ -98,7 +98,7 @@ extension EnqueueReceipt: WireRecord {
 
 /// Encoded with `status`: `enqueued` or `duplicate` with the receipt's fields, or `refused` with `problem`.
 extension SubmissionAnswer: WireObjectValue {
-    init(fields: WireFields) throws(ShapeProblem) {
+    init(fields: JSONFields) throws(ShapeProblem) {
         let status: String = try fields.required("status")
         switch status {
         case "enqueued": self = .enqueued(try EnqueueReceipt(fields: fields))
@@ -108,15 +108,15 @@ extension SubmissionAnswer: WireObjectValue {
         }
     }
 
-    func write(to object: inout WireObject) {
+    func writeFields(to writer: inout JSONWriter) {
         switch self {
         case .enqueued(let receipt):
-            object.add("status", "enqueued")
-            receipt.write(to: &object)
+            writer.field("status", "enqueued")
+            receipt.writeFields(to: &writer)
         case .duplicate(let receipt):
-            object.add("status", "duplicate")
-            receipt.write(to: &object)
-        case .refused(let problem): object.add(["status": "refused", "problem": problem])
+            writer.field("status", "duplicate")
+            receipt.writeFields(to: &writer)
+        case .refused(let problem): writer.fields(["status": "refused", "problem": problem])
         }
     }
 }

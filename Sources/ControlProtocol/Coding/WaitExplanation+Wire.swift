@@ -8,7 +8,7 @@ extension WaitExplanation: WireRecord {
 
 /// Encoded with the reason's name in `type`, and its details in other fields.
 extension WaitExplanation.Reason: WireObjectValue {
-    init(fields: WireFields) throws(ShapeProblem) {
+    init(fields: JSONFields) throws(ShapeProblem) {
         let type: String = try fields.required("type")
         switch type {
         case "dependency": self = .dependency(try JobDetail.Neighbour(fields: fields))
@@ -33,28 +33,28 @@ extension WaitExplanation.Reason: WireObjectValue {
         }
     }
 
-    func write(to object: inout WireObject) {
+    func writeFields(to writer: inout JSONWriter) {
         switch self {
         case .dependency(let neighbour):
-            object.add("type", "dependency")
-            neighbour.write(to: &object)
-        case .moreDependencies(let count): object.add(["type": "more_dependencies", "count": count])
-        case .time(let dueAt): object.add(["type": "time", "due_at": dueAt])
-        case .retry(let dueAt, let code): object.add(["type": "retry", "due_at": dueAt, "after_code": code])
-        case .queuePaused(let queue): object.add(["type": "queue_paused", "queue": queue])
+            writer.field("type", "dependency")
+            neighbour.writeFields(to: &writer)
+        case .moreDependencies(let count): writer.fields(["type": "more_dependencies", "count": count])
+        case .time(let dueAt): writer.fields(["type": "time", "due_at": dueAt])
+        case .retry(let dueAt, let code): writer.fields(["type": "retry", "due_at": dueAt, "after_code": code])
+        case .queuePaused(let queue): writer.fields(["type": "queue_paused", "queue": queue])
         case .queueLimit(let queue, let running, let limit):
-            object.add(["type": "queue_limit", "queue": queue, "running": running, "limit": limit])
-        case .slots(let running, let limit): object.add(["type": "slots", "running": running, "limit": limit])
-        case .turn(let queue, let ready): object.add(["type": "turn", "queue": queue, "ready": ready])
-        case .trial(let jobs, let endsAt): object.add(["type": "trial", "jobs": jobs, "ends_at": endsAt])
-        case .noDaemon: object.add("type", "no_daemon")
+            writer.fields(["type": "queue_limit", "queue": queue, "running": running, "limit": limit])
+        case .slots(let running, let limit): writer.fields(["type": "slots", "running": running, "limit": limit])
+        case .turn(let queue, let ready): writer.fields(["type": "turn", "queue": queue, "ready": ready])
+        case .trial(let jobs, let endsAt): writer.fields(["type": "trial", "jobs": jobs, "ends_at": endsAt])
+        case .noDaemon: writer.field("type", "no_daemon")
         case .running(let attempt, let startedAt):
-            object.add(["type": "running", "attempt": attempt, "started_at": startedAt])
-        case .final(let outcome, let error): object.add(["type": "final", "outcome": outcome, "error": error])
+            writer.fields(["type": "running", "attempt": attempt, "started_at": startedAt])
+        case .final(let outcome, let error): writer.fields(["type": "final", "outcome": outcome, "error": error])
         case .unmet(let neighbour, let error):
-            object.add("type", "unmet")
-            neighbour.write(to: &object)
-            object.add("error", error)
+            writer.field("type", "unmet")
+            neighbour.writeFields(to: &writer)
+            writer.field("error", error)
         }
     }
 }

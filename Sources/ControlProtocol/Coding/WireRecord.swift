@@ -13,17 +13,17 @@ protocol WireRecord: WireObjectValue {
 }
 
 extension WireRecord {
-    init(fields: WireFields) throws(ShapeProblem) {
+    init(fields: JSONFields) throws(ShapeProblem) {
         var fields = ReadFields<Self>(fields: fields)
         try self.init(&fields)
     }
 
-    func write(to object: inout WireObject) {
+    func writeFields(to writer: inout JSONWriter) {
         var fields = WrittenFields(record: self)
-        // The fields take the object over, so that its bytes are not copied.
-        swap(&fields.object, &object)
+        // The fields take the writer over, so that its bytes are not copied.
+        swap(&fields.writer, &writer)
         _ = try? Self(&fields)  // The record itself fulfils its own conditions.
-        swap(&fields.object, &object)
+        swap(&fields.writer, &writer)
     }
 }
 
@@ -31,8 +31,6 @@ extension WireRecord {
 protocol RecordFields<Record> {
     associatedtype Record
 
-    /// A field that the JSON always contains. `value` returns nil only for records that do not have the field.
-    mutating func required<Value: WireValue>(_ name: String, _ value: (Record) -> Value?) throws(ShapeProblem) -> Value
     /// A field that is omitted when it has no value.
     mutating func optional<Value: WireValue>(_ name: String, _ value: (Record) -> Value?) throws(ShapeProblem) -> Value?
     /// The fields of another record, which the JSON contains beside the record's own.
@@ -41,13 +39,22 @@ protocol RecordFields<Record> {
     mutating func part<Part: JSONShaped>(
         _ names: [String], _ part: (Record) -> Part, _ read: (JSONText) throws(ShapeProblem) -> Part
     ) throws(ShapeProblem) -> Part
-    /// A field that follows from others. It is written for people and not read.
-    mutating func derived(_ name: String, _ value: (Record) -> some WireValue)
-    /// Refuses all other fields of a request; see ``WireFields/allowOnly(_:)``.
+    /// Refuses all other fields of a request. Answers are not checked, since they may have further fields in later
+    /// releases.
     func allowOnly(_ names: String...) throws(ShapeProblem)
 }
 
 extension RecordFields {
+    /// A field that the JSON always contains. `value` returns nil only for records that do not have the field.
+    mutating func required<Value: WireValue>(
+        _ name: String, _ value: (Record) -> Value?
+    ) throws(ShapeProblem) -> Value {
+        guard let value = try optional(name, value) else {
+            throw ShapeProblem("is missing; it is required", at: [name])
+        }
+        return value
+    }
+
     mutating func callAsFunction<Value: WireValue>(
         _ name: String, _ value: (Record) -> Value
     ) throws(ShapeProblem) -> Value { try required(name, value) }
@@ -66,15 +73,14 @@ extension RecordFields {
         }
         return list ?? []
     }
+
+    /// A field that follows from others. It is written for people, and its value is ignored when it is read.
+    mutating func derived(_ name: String, _ value: (Record) -> some WireValue) { _ = try? optional(name, value) }
 }
 
 /// The fields of a record that is read.
-struct ReadFields<Record>: RecordFields {
-    let fields: WireFields
-
-    func required<Value: WireValue>(_ name: String, _: (Record) -> Value?) throws(ShapeProblem) -> Value {
-        try fields.required(name)
-    }
+private struct ReadFields<Record>: RecordFields {
+    let fields: JSONFields
 
     func optional<Value: WireValue>(_ name: String, _: (Record) -> Value?) throws(ShapeProblem) -> Value? {
         try fields.optional(name)
@@ -84,34 +90,29 @@ struct ReadFields<Record>: RecordFields {
 
     func part<Part: JSONShaped>(
         _ names: [String], _: (Record) -> Part, _ read: (JSONText) throws(ShapeProblem) -> Part
-    ) throws(ShapeProblem) -> Part { try read(fields.part(names)) }
-
-    func derived(_: String, _: (Record) -> some WireValue) {}
+    ) throws(ShapeProblem) -> Part {
+        var part = JSONObject()
+        for name in names { part[name] = fields[name] }
+        return try read(part.text)
+    }
 
     func allowOnly(_ names: String...) throws(ShapeProblem) { try fields.allowOnly(names) }
 }
 
 /// The fields of a record that is written.
-struct WrittenFields<Record>: RecordFields {
+private struct WrittenFields<Record>: RecordFields {
     let record: Record
-    var object = WireObject()
-
-    mutating func required<Value: WireValue>(
-        _ name: String, _ value: (Record) -> Value?
-    ) throws(ShapeProblem) -> Value {
-        guard let value = optional(name, value) else { throw .missing(name) }
-        return value
-    }
+    var writer = JSONWriter()
 
     mutating func optional<Value: WireValue>(_ name: String, _ value: (Record) -> Value?) -> Value? {
         let value = value(record)
-        object.add(name, value)
+        writer.field(name, value)
         return value
     }
 
     mutating func part<Part: WireRecord>(_ part: (Record) -> Part) -> Part {
         let part = part(record)
-        part.write(to: &object)
+        part.writeFields(to: &writer)
         return part
     }
 
@@ -119,11 +120,9 @@ struct WrittenFields<Record>: RecordFields {
         _: [String], _ part: (Record) -> Part, _: (JSONText) throws(ShapeProblem) -> Part
     ) -> Part {
         let part = part(record)
-        object.add(fieldsOf: part.json)
+        writer.fields(of: part.json)
         return part
     }
-
-    mutating func derived(_ name: String, _ value: (Record) -> some WireValue) { object.add(name, value(record)) }
 
     func allowOnly(_: String...) {}
 }

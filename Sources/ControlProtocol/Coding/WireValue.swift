@@ -9,26 +9,53 @@ public protocol WireValue {
     ///
     /// - Throws: `ShapeProblem` with the path of the first field that does not fit.
     init(json: JSONText) throws(ShapeProblem)
-    /// Appends the value's JSON to `bytes`.
-    func appendJSON(to bytes: inout [UInt8])
+    /// Writes the value's JSON.
+    func write(to writer: inout JSONWriter)
 }
 
 extension WireValue {
     /// The value as JSON.
-    public var json: JSONText {
-        var bytes: [UInt8] = []
-        appendJSON(to: &bytes)
-        return JSONText(trusted: bytes)
-    }
+    public var json: JSONText { JSONWriter.text(write) }
 }
 
 /// A wire value that is encoded as a JSON object.
 protocol WireObjectValue: WireValue {
-    init(fields: WireFields) throws(ShapeProblem)
-    func write(to object: inout WireObject)
+    init(fields: JSONFields) throws(ShapeProblem)
+    func writeFields(to writer: inout JSONWriter)
 }
 
 extension WireObjectValue {
-    public init(json: JSONText) throws(ShapeProblem) { try self.init(fields: WireFields(json)) }
-    public func appendJSON(to bytes: inout [UInt8]) { WireObject.append(to: &bytes, write) }
+    public init(json: JSONText) throws(ShapeProblem) { try self.init(fields: JSONFields(json)) }
+    public func write(to writer: inout JSONWriter) { writer.object(writeFields) }
+}
+
+extension JSONFields {
+    /// Reads a value; nil if the field is absent or null.
+    func optional<Value: WireValue>(_ name: String, as type: Value.Type = Value.self) throws(ShapeProblem) -> Value? {
+        guard let value = self[name] else { return nil }
+        do {
+            return try Value(json: value)
+        } catch {
+            throw error.inside(name)
+        }
+    }
+
+    func required<Value: WireValue>(_ name: String, as type: Value.Type = Value.self) throws(ShapeProblem) -> Value {
+        try required(name, optional(name))
+    }
+}
+
+extension JSONWriter {
+    /// Writes a field, or omits it when there is no value.
+    mutating func field(_ name: String, _ value: (some WireValue)?) {
+        guard let value else { return }
+        field(name) { value.write(to: &$0) }
+    }
+
+    /// Writes the fields in order, and omits those without a value.
+    mutating func fields(_ fields: KeyValuePairs<String, (any WireValue)?>) {
+        for (name, value) in fields {
+            if let value { field(name, value) }
+        }
+    }
 }

@@ -40,11 +40,9 @@ package struct Pieces: Sendable {
     ) -> Pieces {
         Pieces {
             let page = try await pages.read()
-            var bytes = opening
-            for (index, element) in page.elements.enumerated() {
-                if index > 0 || !isFirst { bytes.append(UInt8(ascii: ",")) }
-                element.appendJSON(to: &bytes)
-            }
+            let beginning = opening + (isFirst || page.elements.isEmpty ? [] : [UInt8(ascii: ",")])
+            var bytes = JSONWriter.text(after: beginning) { for element in page.elements { element.write(to: &$0) } }
+                .bytes
             guard let rest = page.rest else {
                 let following = end(&bytes)
                 return Piece(bytes: bytes, rest: following)

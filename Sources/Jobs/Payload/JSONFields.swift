@@ -15,16 +15,29 @@ public struct JSONFields {
     public init(
         _ json: JSONText, at path: [String], known: [String], renamed: [String: String] = [:]
     ) throws(ShapeProblem) {
+        try self.init(json, at: path)
+        try allowOnly(known, renamed: renamed)
+    }
+
+    /// Splits an object into its fields, whatever their names are.
+    ///
+    /// - Throws: ``ShapeProblem`` if the value is not an object.
+    public init(_ json: JSONText, at path: [String] = []) throws(ShapeProblem) {
         self.path = path
         guard let object = JSONObject(json) else {
             throw ShapeProblem(path: path, message: "expected an object, found \(json.shape.phrase)")
         }
         self.object = object
+    }
+
+    /// Refuses a field with another name. The message mentions the present name, or suggests the most similar known
+    /// one.
+    package func allowOnly(_ known: [String], renamed: [String: String] = [:]) throws(ShapeProblem) {
         for (name, _) in object.fields where !known.contains(name) {
-            let message =
+            throw problem(
+                name,
                 renamed[name].map { "unknown field \"\(name)\"; it is now called \"\($0)\"" }
-                ?? NearestName.unknown("field", name, among: known, listing: "the fields are")
-            throw ShapeProblem(path: path + [name], message: message)
+                    ?? NearestName.unknown("field", name, among: known, listing: "the fields are"))
         }
     }
 

@@ -3,10 +3,13 @@
 public struct JSONWriter {
     private var bytes: [UInt8] = []
 
-    /// Returns the JSON text of the value that `write` writes.
-    public static func text(_ write: (inout JSONWriter) -> Void) -> JSONText {
+    package init() {}
+
+    /// Returns `beginning` and the JSON text of the values that `write` writes after it.
+    public static func text(after beginning: [UInt8] = [], _ write: (inout JSONWriter) -> Void) -> JSONText {
         var writer = JSONWriter()
         writer.bytes.reserveCapacity(1024)
+        writer.bytes += beginning
         write(&writer)
         return JSONText(trusted: writer.bytes)
     }
@@ -19,7 +22,7 @@ public struct JSONWriter {
         bytes.append(UInt8(ascii: "}"))
     }
 
-    /// Writes an array. `write` must write exactly one object or array for each element.
+    /// Writes an array. `write` must write exactly one value for each element.
     public mutating func array<Element>(
         _ elements: some Sequence<Element>, _ write: (Element, inout JSONWriter) -> Void
     ) {
@@ -29,7 +32,32 @@ public struct JSONWriter {
         bytes.append(UInt8(ascii: "]"))
     }
 
+    /// Writes a string.
+    public mutating func string(_ value: String) {
+        separate()
+        Self.append(value, to: &bytes)
+    }
+
+    /// Writes a value that is JSON already, without space around it.
+    public mutating func value(_ json: some Sequence<UInt8>) {
+        separate()
+        bytes.append(contentsOf: json)
+    }
+
     // MARK: Fields; nil writes nothing
+
+    /// Writes a field, whose value is written by the closure.
+    public mutating func field(_ name: String, _ write: (inout JSONWriter) -> Void) {
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        bytes.append(contentsOf: name.utf8)
+        bytes.append(UInt8(ascii: "\""))
+        bytes.append(UInt8(ascii: ":"))
+        write(&self)
+    }
+
+    /// Writes the fields of another object, whose JSON has no space around it.
+    public mutating func fields(of object: JSONText) { value(object.bytes.dropFirst().dropLast()) }
 
     /// Writes a string field; nothing if the value is nil.
     public mutating func field(_ name: StaticString, _ value: String?) {
@@ -52,7 +80,7 @@ public struct JSONWriter {
         bytes.append(contentsOf: (value ? "true" : "false").utf8)
     }
 
-    /// Writes an array field. `write` must write exactly one object or array for each element.
+    /// Writes an array field. `write` must write exactly one value for each element.
     public mutating func field<Element>(
         _ name: StaticString, _ elements: some Sequence<Element>, _ write: (Element, inout JSONWriter) -> Void
     ) {
@@ -70,7 +98,7 @@ public struct JSONWriter {
 
     private mutating func separate() {
         switch bytes.last {
-        case nil, UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: ":"): break
+        case nil, UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: ":"), UInt8(ascii: ","): break
         default: bytes.append(UInt8(ascii: ","))
         }
     }
