@@ -18,12 +18,6 @@ package struct Route: Sendable {
         self.path = path
         self.answer = answer
     }
-
-    /// The routes of all verbs, except those whose bodies or responses are streams.
-    package static func all(of control: any JobControl) -> [Route] {
-        jobs(control) + graphs(control) + queues(control) + definitions(control) + schedules(control)
-            + daemon(control)
-    }
 }
 
 /// The answer to a request, with what the server must know to produce it.

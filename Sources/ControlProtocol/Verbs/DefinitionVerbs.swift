@@ -30,6 +30,11 @@ public protocol DefinitionVerbs: Sendable {
     func exportDefinitions() async throws(ControlProblem) -> String
 }
 
+extension DefinitionSet {
+    /// The names of all definitions and graph definitions.
+    package var names: [String] { definitions.map(\.definition.name) + graphs.map(\.definition.name) }
+}
+
 extension CallingControl {
     public func definitions() async throws(ControlProblem) -> DefinitionSet {
         try await value(of: Call(.get, "definitions"))
@@ -91,10 +96,9 @@ extension Route {
                 if let found = set.graphs.first(where: { $0.definition.name == request.name }) {
                     return .value(found.json)
                 }
-                let known = set.definitions.map(\.definition.name) + set.graphs.map(\.definition.name)
                 throw ControlProblem(
                     .notFound,
-                    sentence(NearestName.unknown("definition", request.name, among: known, listing: "there are")))
+                    sentence(NearestName.unknown("definition", request.name, among: set.names, listing: "there are")))
             },
             Route(.delete, "definitions/{name}") { request in
                 try await control.removeDefinition(request.name)

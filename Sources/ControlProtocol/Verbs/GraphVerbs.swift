@@ -2,49 +2,42 @@ import Jobs
 
 /// The verbs for graphs.
 public protocol GraphVerbs: Sendable {
-    /// Returns a graph with its jobs and edges.
+    /// Returns a graph, with its jobs and edges in pages that are read on demand.
     ///
     /// - Throws: ``ControlProblem``, `notFound` if there is no such graph.
-    func graph(_ id: GraphID) async throws(ControlProblem) -> GraphDetail
-    /// Returns at most `limit` graphs, the newest first, without their jobs.
+    func pages(of graph: GraphID) async throws(ControlProblem) -> GraphPages
+    /// Returns at most `limit` graphs, the newest first, without their jobs, in pages that are read on demand.
     ///
     /// - Parameters:
     ///   - limit: 1 to 10,000.
     ///   - before: Returns only graphs with lower numbers; nil for all.
     /// - Throws: ``ControlProblem``, `invalidRequest` if the limit is out of range.
-    func graphs(limit: Int, before: GraphID?) async throws(ControlProblem) -> [GraphRecord]
-    /// Returns the same graph as ``graph(_:)``, with its jobs and edges in pages that are read on demand.
-    ///
-    /// - Throws: ``ControlProblem``, `notFound` if there is no such graph.
-    func pages(of graph: GraphID) async throws(ControlProblem) -> GraphPages
-    /// Returns the same graphs as ``graphs(limit:before:)``, in pages that are read on demand.
-    ///
-    /// - Throws: ``ControlProblem``, as ``graphs(limit:before:)`` does.
     func graphPages(limit: Int, before: GraphID?) async throws(ControlProblem) -> Pages<GraphRecord>
 }
 
 extension GraphVerbs {
-    public func pages(of id: GraphID) async throws(ControlProblem) -> GraphPages {
-        let graph = try await graph(id)
-        return GraphPages(
-            graph: graph.graph, jobs: Pages { () throws(ControlProblem) in .init(graph.jobs) },
-            edges: Pages { () throws(ControlProblem) in .init(graph.edges) })
+    /// Returns all of ``pages(of:)``.
+    public func graph(_ id: GraphID) async throws(ControlProblem) -> GraphDetail {
+        let pages = try await pages(of: id)
+        return GraphDetail(graph: pages.graph, jobs: try await pages.jobs.all(), edges: try await pages.edges.all())
     }
 
-    public func graphPages(limit: Int, before: GraphID?) async throws(ControlProblem) -> Pages<GraphRecord> {
-        Pages { () throws(ControlProblem) in .init(try await graphs(limit: limit, before: before)) }
+    /// Returns all of ``graphPages(limit:before:)``.
+    public func graphs(limit: Int, before: GraphID?) async throws(ControlProblem) -> [GraphRecord] {
+        try await graphPages(limit: limit, before: before).all()
     }
 }
 
 extension CallingControl {
-    public func graph(_ id: GraphID) async throws(ControlProblem) -> GraphDetail {
-        try await value(of: Call(.get, "graphs", "\(id)"))
+    public func pages(of id: GraphID) async throws(ControlProblem) -> GraphPages {
+        let graph: GraphDetail = try await value(of: Call(.get, "graphs", "\(id)"))
+        return GraphPages(graph: graph.graph, jobs: Pages(graph.jobs), edges: Pages(graph.edges))
     }
 
-    public func graphs(limit: Int, before: GraphID?) async throws(ControlProblem) -> [GraphRecord] {
+    public func graphPages(limit: Int, before: GraphID?) async throws(ControlProblem) -> Pages<GraphRecord> {
         var call = Call(.get, "graphs").with(query: ("limit", "\(limit)"))
         if let before { call.query.append(("before", "\(before)")) }
-        return try await value(of: call)
+        return Pages(try await value(of: call))
     }
 }
 

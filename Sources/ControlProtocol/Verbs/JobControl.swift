@@ -47,3 +47,11 @@ public enum WatchScope: Sendable, Hashable {
     /// All jobs of the database.
     case all
 }
+
+extension Route {
+    /// The routes of all verbs, except those whose bodies or responses are streams.
+    package static func all(of control: any JobControl) -> [Route] {
+        jobs(control) + graphs(control) + queues(control) + definitions(control) + schedules(control)
+            + daemon(control)
+    }
+}

@@ -19,13 +19,9 @@ public protocol JobVerbs: Sendable {
     ///
     /// - Throws: ``ControlProblem``, `notFound` if there is no such job.
     func job(_ id: JobID) async throws(ControlProblem) -> JobDetail
-    /// Returns the jobs that match a filter, in its order.
+    /// Returns the jobs that match a filter, in its order, in pages that are read on demand.
     ///
     /// - Throws: ``ControlProblem``, `invalidRequest` if the filter's limit is not 1 to 10,000.
-    func jobs(_ filter: JobFilter) async throws(ControlProblem) -> [JobRecord]
-    /// Returns the same jobs as ``jobs(_:)``, in pages that are read on demand.
-    ///
-    /// - Throws: ``ControlProblem``, as ``jobs(_:)`` does.
     func pages(_ filter: JobFilter) async throws(ControlProblem) -> Pages<JobRecord>
     /// Returns the final result; nil if the job is not final.
     ///
@@ -120,8 +116,9 @@ extension JobVerbs {
         return found
     }
 
-    public func pages(_ filter: JobFilter) async throws(ControlProblem) -> Pages<JobRecord> {
-        Pages { () throws(ControlProblem) in .init(try await jobs(filter)) }
+    /// Returns all of ``pages(_:)``.
+    public func jobs(_ filter: JobFilter) async throws(ControlProblem) -> [JobRecord] {
+        try await pages(filter).all()
     }
 }
 
@@ -158,10 +155,10 @@ extension CallingControl {
         try await value(of: Call(.get, "jobs", "\(id)"))
     }
 
-    public func jobs(_ filter: JobFilter) async throws(ControlProblem) -> [JobRecord] {
+    public func pages(_ filter: JobFilter) async throws(ControlProblem) -> Pages<JobRecord> {
         var call = Call(.get, "jobs")
         call.query = filter.query
-        return try await value(of: call)
+        return Pages(try await value(of: call))
     }
 
     public func result(_ id: JobID) async throws(ControlProblem) -> JobResult? {

@@ -79,7 +79,7 @@ extension StoreControl {
 
     private func remove(_ name: String) async throws(ControlProblem) {
         let definitions = try await definitions()
-        let names = definitions.definitions.map(\.definition.name) + definitions.graphs.map(\.definition.name)
+        let names = definitions.names
         guard names.contains(name) else {
             if definitions.schedules.contains(where: { $0.name == name }) {
                 throw ControlProblem(

@@ -67,10 +67,6 @@ public final class StoreControl: JobControl {
     /// The maximum number of dependencies, and of dependents, that are shown with a job. The job's graph shows all.
     static let maxNeighbours = 1000
 
-    public func jobs(_ filter: JobFilter) async throws(ControlProblem) -> [JobRecord] {
-        try await pages(filter).all()
-    }
-
     public func result(_ id: JobID) async throws(ControlProblem) -> JobResult? {
         if let result = try await asked({ () throws(StoreError) in try await store.result(of: id) }) { return result }
         _ = try await record(id)
@@ -115,17 +111,6 @@ public final class StoreControl: JobControl {
     }
 
     private static let pruneChunk = 1000
-
-    // MARK: Graphs
-
-    public func graph(_ id: GraphID) async throws(ControlProblem) -> GraphDetail {
-        let pages = try await pages(of: id)
-        return GraphDetail(graph: pages.graph, jobs: try await pages.jobs.all(), edges: try await pages.edges.all())
-    }
-
-    public func graphs(limit: Int, before: GraphID?) async throws(ControlProblem) -> [GraphRecord] {
-        try await graphPages(limit: limit, before: before).all()
-    }
 
     // MARK: Watching
 

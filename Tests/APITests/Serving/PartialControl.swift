@@ -28,8 +28,8 @@ struct PartialControl: CallingControl {
     func retry(_: JobID, dependents: Bool, key: String?) async throws(ControlProblem) -> EnqueueReceipt {
         throw nothing
     }
-    func graphs(limit: Int, before: GraphID?) async throws(ControlProblem) -> [GraphRecord] {
-        try await listingGraphs(limit, before)
+    func graphPages(limit: Int, before: GraphID?) async throws(ControlProblem) -> Pages<GraphRecord> {
+        Pages(try await listingGraphs(limit, before))
     }
     func watch(_ scope: WatchScope) async throws(ControlProblem) -> AsyncThrowingStream<WatchEvent, any Error> {
         try await watching(scope)

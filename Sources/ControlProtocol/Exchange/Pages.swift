@@ -22,6 +22,9 @@ public struct Pages<Element: Sendable>: Sendable {
     /// Creates pages from a function that reads the first one.
     public init(_ read: @escaping @Sendable () async throws(ControlProblem) -> Page) { self.read = read }
 
+    /// Creates a single page of elements that were already read.
+    public init(_ elements: [Element]) { self.init { () throws(ControlProblem) in Page(elements) } }
+
     /// Reads all pages and returns their elements.
     ///
     /// - Throws: ``ControlProblem``. Reading again is safe.
