@@ -2,25 +2,43 @@ import ArgumentParser
 import ControlProtocol
 import Jobs
 
-extension JobID {
+/// A value that is parsed from the text of an argument.
+protocol ParsedArgument: Sendable {
+    init?(argument: String)
+
+    /// Describes the valid forms, with examples, to somebody who typed something else.
+    static func remedy(for text: String) -> String
+}
+
+extension ParsedArgument {
+    @Sendable static func read(_ text: String) throws -> Self {
+        if let value = Self(argument: text) { return value }
+        throw ArgumentProblem(description: remedy(for: text))
+    }
+}
+
+/// An argument whose form is not valid.
+struct ArgumentProblem: Error, CustomStringConvertible {
+    /// Describes the valid forms, with examples.
+    var description: String
+}
+
+extension JobID: ParsedArgument {
     init?(argument: String) {
         guard let number = Int64(argument), number > 0 else { return nil }
         self.init(number)
     }
 
-    @Sendable static func read(_ text: String) throws -> JobID {
-        if let id = JobID(argument: text) { return id }
-        throw UnreadableArgument(description: "give a job's number, such as 41" + hint(for: text))
-    }
+    static func remedy(for text: String) -> String { "give a job's number, such as 41" + graphHint(for: text) }
 
     /// Returns a hint for a caller who names a whole graph, as listings do, where a job is expected.
-    fileprivate static func hint(for text: String) -> String {
+    fileprivate static func graphHint(for text: String) -> String {
         guard text.hasPrefix("graph:"), let graph = GraphID(argument: text) else { return "" }
         return "; to see the jobs of this graph: halyard graph \(graph.rawValue)"
     }
 }
 
-extension GraphID {
+extension GraphID: ParsedArgument {
     /// Parses `7` or `graph:7`.
     init?(argument: String) {
         let digits = argument.hasPrefix("graph:") ? argument.dropFirst(6) : argument[...]
@@ -28,60 +46,42 @@ extension GraphID {
         self.init(number)
     }
 
-    @Sendable static func read(_ text: String) throws -> GraphID {
-        if let id = GraphID(argument: text) { return id }
-        throw UnreadableArgument(description: "give a graph's number, such as 7")
+    static func remedy(for text: String) -> String { "give a graph's number, such as 7" }
+}
+
+extension Duration: ParsedArgument {
+    init?(argument: String) { self.init(human: argument) }
+
+    static func remedy(for text: String) -> String {
+        "give numbers with ms, s, m, h or d, such as 30s, 5m, 1h30m or 2d"
     }
 }
 
-extension JobState: ExpressibleByArgument {
-    public init?(argument: String) { self.init(name: argument) }
+/// A choice that is typed by its name.
+protocol NamedArgument: ExpressibleByArgument, CaseIterable {
+    var name: String { get }
+}
+
+extension NamedArgument {
     public var defaultValueDescription: String { name }
     public static var allValueStrings: [String] { allCases.map(\.name) }
     public static var allValueDescriptions: [String: String] { [:] }
 }
 
-extension Outcome: ExpressibleByArgument {
+extension JobState: NamedArgument {
     public init?(argument: String) { self.init(name: argument) }
-    public var defaultValueDescription: String { name }
-    public static var allValueStrings: [String] { allCases.map(\.name) }
-    public static var allValueDescriptions: [String: String] { [:] }
 }
 
-extension Priority: ExpressibleByArgument {
+extension Outcome: NamedArgument {
+    public init?(argument: String) { self.init(name: argument) }
+}
+
+extension Priority: NamedArgument {
     public init?(argument: String) { self.init(argument) }
-    public var defaultValueDescription: String { name }
-    public static var allValueStrings: [String] { allCases.map(\.name) }
-    public static var allValueDescriptions: [String: String] { [:] }
-}
-
-/// An argument whose form is not valid.
-struct UnreadableArgument: Error, CustomStringConvertible {
-    /// Describes the valid forms, with examples.
-    var description: String
-}
-
-/// A duration as people write it. It is a separate type, since `Duration` belongs to the standard library.
-struct DurationArgument: Hashable, CustomStringConvertible {
-    var duration: Duration
-
-    init(_ duration: Duration) { self.duration = duration }
-
-    init?(argument: String) {
-        guard let duration = Duration(human: argument) else { return nil }
-        self.duration = duration
-    }
-
-    @Sendable static func read(_ text: String) throws -> DurationArgument {
-        if let argument = DurationArgument(argument: text) { return argument }
-        throw UnreadableArgument(description: "give numbers with ms, s, m, h or d, such as 30s, 5m, 1h30m or 2d")
-    }
-
-    var description: String { duration.human }
 }
 
 /// A job to wait for: `41`, or `41:finished`.
-struct AfterArgument: Hashable {
+struct AfterArgument: Hashable, ParsedArgument {
     var job: JobID
     var condition: DependencyCondition
 
@@ -97,32 +97,25 @@ struct AfterArgument: Hashable {
         self.condition = condition
     }
 
-    @Sendable static func read(_ text: String) throws -> AfterArgument {
-        if let argument = AfterArgument(argument: text) { return argument }
-        throw UnreadableArgument(
-            description: "give a job's number, such as 41, or 41:finished" + JobID.hint(for: text))
+    static func remedy(for text: String) -> String {
+        "give a job's number, such as 41, or 41:finished" + JobID.graphHint(for: text)
     }
 }
 
 /// A job (`41`) or a whole graph (`graph:7`).
-enum WorkArgument: Hashable {
+enum WorkArgument: Hashable, ParsedArgument {
     case job(JobID)
     case graph(GraphID)
 
     init?(argument: String) {
-        if argument.hasPrefix("graph:") {
-            guard let id = GraphID(argument: argument) else { return nil }
-            self = .graph(id)
-        } else {
-            guard let id = JobID(argument: argument) else { return nil }
-            self = .job(id)
-        }
+        let work =
+            argument.hasPrefix("graph:")
+            ? GraphID(argument: argument).map(Self.graph) : JobID(argument: argument).map(Self.job)
+        guard let work else { return nil }
+        self = work
     }
 
-    @Sendable static func read(_ text: String) throws -> WorkArgument {
-        if let work = WorkArgument(argument: text) { return work }
-        throw UnreadableArgument(description: "give a job's number, such as 41, or a graph's as graph:7")
-    }
+    static func remedy(for text: String) -> String { "give a job's number, such as 41, or a graph's as graph:7" }
 
     /// The text that a person types for this work.
     var name: String {

@@ -3,7 +3,7 @@ import Jobs
 
 /// A time as people write it: `2026-07-25T18:00Z`, `2026-07-25 18:00` in local time, or `18:00` for the next
 /// occurrence.
-struct TimeArgument: Hashable {
+struct TimeArgument: Hashable, ParsedArgument {
     private enum Form: Hashable {
         case absolute(Timestamp)
         /// The reading of a local clock, stored as if it were UTC.
@@ -26,12 +26,8 @@ struct TimeArgument: Hashable {
         }
     }
 
-    @Sendable static func read(_ text: String) throws -> TimeArgument {
-        if let argument = TimeArgument(argument: text) { return argument }
-        throw UnreadableArgument(
-            description:
-                "give a day, a time of day or both, such as 2026-07-25, 18:00, '2026-07-25 18:00' or with a zone 2026-07-25T18:00Z"
-        )
+    static func remedy(for text: String) -> String {
+        "give a day, a time of day or both, such as 2026-07-25, 18:00, '2026-07-25 18:00' or with a zone 2026-07-25T18:00Z"
     }
 
     /// Returns the time, in the local time zone if the text names none.

@@ -3,25 +3,11 @@ import Jobs
 
 /// Refuses unknown names and suggests the nearest known one.
 enum UnknownName {
-    static func definition(_ name: String, in set: DefinitionSet) -> CommandFailure {
-        let known = set.definitions.map(\.definition.name) + set.graphs.map(\.definition.name)
-        let problem = NearestName.unknown("definition", name, among: known, listing: "there are")
-        return CommandFailure(.noInput, problem, see: "halyard definitions list")
-    }
-
-    /// Checks the name of a definition. Graph definitions are excluded, since no job has one.
-    static func check(definition name: String, in set: DefinitionSet) throws {
-        let known = set.definitions.map(\.definition.name)
+    /// - Parameter command: Lists the known names.
+    static func check(_ noun: String, _ name: String, among known: [String], see command: String) throws {
         if known.contains(name) { return }
-        let problem = NearestName.unknown("definition", name, among: known, listing: "there are")
-        throw CommandFailure(.noInput, problem, see: "halyard definitions list")
-    }
-
-    static func check(kind name: String, in set: DefinitionSet) throws {
-        let known = set.kinds.map(\.name)
-        if known.contains(name) { return }
-        let problem = NearestName.unknown("kind", name, among: known, listing: "there are")
-        throw CommandFailure(.noInput, problem, see: "halyard definitions list")
+        let problem = NearestName.unknown(noun, name, among: known, listing: "there are")
+        throw CommandFailure(.noInput, problem, see: command)
     }
 
     /// Refuses a list of names that contains unknown ones and reports all of these, so that nothing is done

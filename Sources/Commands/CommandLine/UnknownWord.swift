@@ -5,22 +5,22 @@ import Jobs
 enum UnknownWord {
     /// Returns the failure for an unknown verb. The parser would only call it an unexpected argument.
     static func verb(in arguments: [String]) -> CommandFailure? {
-        let place = Place(of: arguments)
-        let verbs = place.command.configuration.subcommands
-        guard !verbs.isEmpty, let word = place.rest.first, !word.hasPrefix("-") else { return nil }
-        return failure("verb", word, nearest: verbs.compactMap { $0.configuration.commandName }, place.path)
+        let command = NamedCommand(in: arguments)
+        let verbs = command.type.configuration.subcommands
+        guard !verbs.isEmpty, let word = command.rest.first, !word.hasPrefix("-") else { return nil }
+        return failure("verb", word, nearest: verbs.compactMap { $0.configuration.commandName }, command.path)
     }
 
     /// Returns the failure for an unknown option in a command line that the parser refused. The parser checks
     /// options last, so it first reports errors that follow from the unknown one, such as a missing value.
     static func option(in arguments: [String]) -> CommandFailure? {
-        var place = Place(of: arguments)
-        if let standard = place.command.configuration.defaultSubcommand {
-            place.command = standard
-            place.path += " " + standard._commandName
+        var command = NamedCommand(in: arguments)
+        if let standard = command.type.configuration.defaultSubcommand {
+            command.type = standard
+            command.path += " " + standard._commandName
         }
-        let known = options(of: place.command)
-        for word in place.rest {
+        let known = options(of: command.type)
+        for word in command.rest {
             if word == "--" { return nil }
             let name = String(word.prefix { $0 != "=" })
             // "-" is standard input, and -5 is a number.
@@ -28,8 +28,8 @@ enum UnknownWord {
                 name != "--generate-completion-script"
             else { continue }
             return failure(
-                "option", name, nearest: known.filter { $0.hasPrefix("--") }, place.path,
-                hint: takesFiles(place.command)
+                "option", name, nearest: known.filter { $0.hasPrefix("--") }, command.path,
+                hint: takesFiles(command.type)
                     ? "If it is a file, write ./\(word); put other text that begins with a dash after --. " : "")
         }
         return nil
@@ -45,21 +45,21 @@ enum UnknownWord {
     }
 
     /// The command that the words before the first option name.
-    private struct Place {
-        var command: any ParsableCommand.Type = Halyard.self
+    private struct NamedCommand {
+        var type: any ParsableCommand.Type = Halyard.self
         var path = "halyard"
         var rest: ArraySlice<String>
 
-        init(of arguments: [String]) {
+        init(in arguments: [String]) {
             rest = arguments[...]
             while let word = rest.first {
-                let next = command.configuration.subcommands.first {
+                let next = type.configuration.subcommands.first {
                     $0.configuration.commandName == word || $0.configuration.aliases.contains(word)
                 }
                 if let next {
-                    command = next
+                    type = next
                     path += " " + word
-                } else if word != "help" || command.configuration.subcommands.isEmpty {
+                } else if word != "help" || type.configuration.subcommands.isEmpty {
                     return
                 }
                 rest.removeFirst()

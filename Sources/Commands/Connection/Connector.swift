@@ -14,6 +14,7 @@ struct Connector {
     /// Whether the call names a socket and no database: it is meant for the daemon there and no other.
     private let isForOneDaemon: Bool
     private let surroundings: Surroundings
+    private let isJSON: Bool
     private let timeout: Duration
 
     /// - Parameter timeout: The time limit for each answer of the daemon.
@@ -24,6 +25,7 @@ struct Connector {
         database = options.database ?? paths.database
         isForOneDaemon = options.socket != nil && options.database == nil
         self.surroundings = surroundings
+        isJSON = options.json
     }
 
     /// Opens a session. A socket that systemd holds open counts as a daemon, since connecting starts it.
@@ -74,7 +76,7 @@ struct Connector {
         let control = SocketControl(path: socket, timeout: timeout)
         try await control.connect()
         return Session(
-            control: control, place: .daemon(socket: socket),
+            control: control, backend: .daemon(socket: socket), surroundings: surroundings, isJSON: isJSON,
             waitForDaemon: { () throws(ControlProblem) in try await control.waitForDaemon() },
             openStored: { (path) throws(StoreOpenError) in
                 var connector = self
@@ -109,7 +111,8 @@ struct Connector {
         return Session(
             control: StoreControl(
                 store: store, database: store.path, version: Version.current, now: surroundings.now),
-            place: .database(.init(path: database, socket: socket, holder: holder)),
+            backend: .database(.init(path: database, socket: socket, holder: holder)), surroundings: surroundings,
+            isJSON: isJSON,
             waitForDaemon: { () throws(ControlProblem) in throw noDaemon },
             openStored: nil,
             close: { [lock] in

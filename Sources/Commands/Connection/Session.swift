@@ -4,7 +4,8 @@ import SQLiteStore
 
 /// A connection to the daemon or, if no daemon runs, the open database.
 struct Session: Sendable {
-    enum Place: Sendable, Hashable {
+    /// Where the verbs are carried out.
+    enum Backend: Sendable, Hashable {
         case daemon(socket: String)
         case database(Offline)
     }
@@ -40,7 +41,10 @@ struct Session: Sendable {
     }
 
     let control: any JobControl
-    let place: Place
+    let backend: Backend
+    let surroundings: Surroundings
+    /// Whether values are printed as JSON.
+    let isJSON: Bool
     /// Returns when a daemon listens on the socket.
     let waitForDaemon: @Sendable () async throws(ControlProblem) -> Void
     /// Opens the daemon's database for reading, even if the daemon is gone; nil if the session itself is a
@@ -50,7 +54,7 @@ struct Session: Sendable {
     let close: @Sendable () async -> Void
 
     var isDaemon: Bool {
-        if case .daemon = place { true } else { false }
+        if case .daemon = backend { true } else { false }
     }
 
     /// The database as the daemon named it in its last answer; nil if the session is not a daemon's.
@@ -136,7 +140,7 @@ struct Session: Sendable {
     ///
     /// - Parameter promise: A sentence about what remains true without a daemon.
     func requireDaemon(_ what: String, promise: String = "") throws {
-        guard case .database(let offline) = place else { return }
+        guard case .database(let offline) = backend else { return }
         throw CommandFailure(
             .unavailable,
             offline.daemon.map { "\(what) needs the daemon; \($0)." }
@@ -144,22 +148,55 @@ struct Session: Sendable {
     }
 
     /// Prints a note that the change is in the database and waits for a daemon.
-    func noteWritten(in surroundings: Surroundings, willRun: Bool = false) throws {
-        guard case .database(let offline) = place else { return }
-        try surroundings.note(
+    func noteWritten(willRun: Bool = false) throws {
+        guard case .database(let offline) = backend else { return }
+        try note(
             willRun
                 ? "no daemon is running; wrote to \(offline.path); it will run when halyardd starts"
                 : "no daemon is running; wrote to \(offline.path)")
     }
 
     /// Prints a note that jobs may be shown as running although their daemon is gone.
-    func noteRunning(_ states: some Sequence<JobState>, in surroundings: Surroundings) throws {
-        guard case .database(let offline) = place, states.contains(.running) else { return }
+    func noteRunning(_ states: some Sequence<JobState>) throws {
+        guard case .database(let offline) = backend, states.contains(.running) else { return }
         if let daemon = offline.daemon {
-            try surroundings.note("\(daemon)")
+            try note("\(daemon)")
         } else {
-            try surroundings.note(
+            try note(
                 "no daemon is running; jobs shown as running were interrupted and run again when halyardd starts")
         }
+    }
+}
+
+extension Session {
+    var output: Output { surroundings.output }
+    var now: Timestamp { surroundings.now() }
+
+    /// Prints a note for people on standard error.
+    func note(_ text: StyledText) throws { try surroundings.note(text) }
+
+    /// Prints a value as JSON, or as `text` prints it for people.
+    func print(_ value: some WireValue, text: (Output) throws -> Void) throws {
+        if isJSON { try output.json(value.json) } else { try text(output) }
+    }
+
+    /// Prints a value as JSON, or as a table for people.
+    func print(_ value: some WireValue, _ table: @autoclosure () -> Table) throws {
+        try print(value) { try $0.table(table()) }
+    }
+
+    /// Prints the numbers of the jobs that a verb has enqueued, and waits for them if the options say so.
+    func end(with receipt: EnqueueReceipt, _ waiting: WaitOptions) async throws -> ExitCode {
+        try print(receipt) { for id in receipt.jobs { try $0.line("\(id)") } }
+        try output.flush()
+        try noteWritten(willRun: true)
+        return try await wait(for: receipt, waiting)
+    }
+
+    /// Waits for the jobs that a verb has enqueued, if the options say so.
+    func wait(for receipt: EnqueueReceipt, _ waiting: WaitOptions) async throws -> ExitCode {
+        guard waiting.wait else { return .success }
+        let work = receipt.graph.map { [WorkArgument.graph($0)] } ?? receipt.jobs.map { .job($0) }
+        return try await Waiting(self, patience: waiting.follow.reconnect).wait(for: work, timeout: waiting.timeout)
     }
 }

@@ -6,7 +6,7 @@ struct FileTree {
     struct File {
         var path: String
         /// The path within the given folder; for a given file, its bare name.
-        var place: String
+        var relativePath: String
 
         var isStandardInput: Bool { path == Spooling.standardInput }
     }
@@ -30,28 +30,28 @@ struct FileTree {
         }
         for path in paths {
             if path == Spooling.standardInput {
-                files.append(File(path: path, place: ""))
+                files.append(File(path: path, relativePath: ""))
                 continue
             }
             switch try Self.kind(of: path) {
             case S_IFDIR: try walk(resolved(path), "")
             case S_IFREG:
-                let place = String(path.split(separator: "/").last ?? "")
-                files.append(File(path: try resolved(path), place: place))
+                let relativePath = String(path.split(separator: "/").last ?? "")
+                files.append(File(path: try resolved(path), relativePath: relativePath))
             default: throw CommandFailure(.noInput, "\(path) is not a regular file. Name a file or a folder.")
             }
         }
     }
 
-    private mutating func walk(_ folder: String, _ place: String) throws {
+    private mutating func walk(_ folder: String, _ relativePath: String) throws {
         for name in try names(in: folder) {
             let path = folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
-            let inside = place.isEmpty ? name : "\(place)/\(name)"
+            let inside = relativePath.isEmpty ? name : "\(relativePath)/\(name)"
             var facts = stat()
             guard lstat(path, &facts) == 0 else { throw InputFile.failure(errno, path) }
             switch facts.st_mode & S_IFMT {
             case S_IFDIR: try walk(path, inside)
-            case S_IFREG: files.append(File(path: path, place: inside))
+            case S_IFREG: files.append(File(path: path, relativePath: inside))
             case let kind: leftOut.append(LeftOut(path: path, reason: Self.name(of: kind)))
             }
         }

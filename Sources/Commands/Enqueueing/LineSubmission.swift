@@ -8,8 +8,6 @@ import Jobs
 /// of 100,000 jobs, is sent alone.
 struct LineSubmission {
     var session: Session
-    var surroundings: Surroundings
-    var isJSON: Bool
 
     /// The daemon's limit for one submission.
     private static let lineLimit = 16 << 20
@@ -35,19 +33,19 @@ struct LineSubmission {
                     throw tally.stopped(by: problem, from: line.number, to: current.lines.last?.number ?? line.number)
                 }
                 tally.count(answer)
-                try tell(answer, line.number)
+                try report(answer, line.number)
             }
-            try surroundings.output.flush()
-            try surroundings.errors.flush()
+            try session.output.flush()
+            try session.surroundings.errors.flush()
             batch = try following?.get() ?? next(from: &reader, &rest)
         }
-        if tally.enqueued > 0 { try session.noteWritten(in: surroundings, willRun: true) }
+        if tally.enqueued > 0 { try session.noteWritten(willRun: true) }
         if let line = reader.tooLong { throw tally.stopped(at: line, longerThan: Self.lineLimit) }
         if tally.refused > 0 {
-            try surroundings.note("\(tally.text); correct the refused lines and send only those again")
+            try session.note("\(tally.text); correct the refused lines and send only those again")
             return .data
         }
-        if tally.duplicates > 0 { try surroundings.note("\(tally.text)") }
+        if tally.duplicates > 0 { try session.note("\(tally.text)") }
         return .success
     }
 
@@ -102,19 +100,21 @@ struct LineSubmission {
         }
     }
 
-    private func tell(_ answer: SubmissionAnswer, _ number: Int) throws {
+    private func report(_ answer: SubmissionAnswer, _ number: Int) throws {
         switch answer {
         case .enqueued(let receipt), .duplicate(let receipt):
-            if !isJSON { try surroundings.output.line("\(receipt.jobs.map(\.description).joined(separator: " "))") }
-            if let text = receipt.skippedText { try surroundings.errors.line("halyard: line \(number): " + text) }
+            if !session.isJSON { try session.output.line("\(receipt.jobs.map(\.description).joined(separator: " "))") }
+            if let text = receipt.skippedText {
+                try session.surroundings.errors.line("halyard: line \(number): " + text)
+            }
         case .refused(let problem):
-            try surroundings.errors.line("\("halyard:", .red) line \(number): \(problem.message)")
-            for detail in problem.details { try surroundings.errors.line("  \(detail)") }
+            try session.surroundings.errors.line("\("halyard:", .red) line \(number): \(problem.message)")
+            for detail in problem.details { try session.surroundings.errors.line("  \(detail)") }
             if problem.code == .outsideRoots {
-                try surroundings.errors.line(
+                try session.surroundings.errors.line(
                     "  --lines cannot copy files. Enqueue it separately: halyard enqueue NAME --input FILE --copy")
             }
         }
-        if isJSON { try surroundings.output.json(answer.json) }
+        if session.isJSON { try session.output.json(answer.json) }
     }
 }

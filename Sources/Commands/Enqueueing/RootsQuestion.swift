@@ -25,14 +25,14 @@ struct RootsQuestion {
                 batch.map { input in
                     Submission(.definition(definition), input: input.object.text, after: [.init(job: Self.noJob)])
                 })
-            for (place, answer) in zip(batch.indices, answers) {
+            for (index, answer) in zip(batch.indices, answers) {
                 guard case .refused(let problem) = answer else {
                     throw CommandFailure(
                         .software,
                         "The daemon accepted a submission that it should have refused. Please report this bug.")
                 }
                 switch problem.code {
-                case .outsideRoots: outside.append(place)
+                case .outsideRoots: outside.append(index)
                 case .notFound: break
                 default: throw CommandFailure(problem)
                 }

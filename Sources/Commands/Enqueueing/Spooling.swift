@@ -5,7 +5,6 @@ import Jobs
 /// Prepares the caller's files for a job: makes their paths absolute, or copies them into the daemon's spool.
 struct Spooling {
     var session: Session
-    var surroundings: Surroundings
 
     private static let prefix = "spool:"
     static let standardInput = "-"
@@ -13,29 +12,29 @@ struct Spooling {
     /// Copies the files of some inputs and enqueues all inputs. No verb removes a copy from the spool, so a
     /// failure mentions the copies that remain there.
     func enqueue(
-        _ inputs: [ResolvedInput], copying places: some Sequence<Int>,
+        _ inputs: [ResolvedInput], copying indices: some Sequence<Int>,
         by enqueue: ([ResolvedInput]) async throws -> SubmissionAnswer
     ) async throws -> SubmissionAnswer {
         var inputs = inputs
         var copies = 0
         do {
-            for place in places {
-                var input: ResolvedInput? = inputs[place]
+            for index in indices {
+                var input: ResolvedInput? = inputs[index]
                 try await copy(&input)
-                if let input { inputs[place] = input }
+                if let input { inputs[index] = input }
                 copies += 1
             }
             let answer = try await enqueue(inputs)
             if case .refused(let problem) = answer { throw problem }
             return answer
         } catch let failure as CommandFailure {
-            throw Self.telling(of: copies, failure)
+            throw Self.mentioning(copies, failure)
         } catch let problem as ControlProblem {
-            throw Self.telling(of: copies, CommandFailure(problem))
+            throw Self.mentioning(copies, CommandFailure(problem))
         }
     }
 
-    private static func telling(of copies: Int, _ failure: CommandFailure) -> CommandFailure {
+    private static func mentioning(_ copies: Int, _ failure: CommandFailure) -> CommandFailure {
         var failure = failure
         if copies > 0 {
             failure.details.append(
@@ -64,12 +63,12 @@ struct Spooling {
                 // the daemon.
                 if !mayComeLater, access(file.path, F_OK) != 0, errno == ENOENT || errno == ENOTDIR {
                     guard session.isDaemon else { throw InputFile.failure(errno, file.path) }
-                    try surroundings.note("\(file.path) does not exist here; the daemon will look for it")
+                    try session.note("\(file.path) does not exist here; the daemon will look for it")
                 }
                 continue
             }
             guard access(file.path, F_OK) == 0 else { throw InputFile.failure(errno, file.path) }
-            guard let here = surroundings.workingDirectory() else {
+            guard let here = session.surroundings.workingDirectory() else {
                 throw CommandFailure(
                     .noInput, "The working directory no longer exists. Give the absolute path of \(file.path).")
             }
@@ -90,7 +89,7 @@ struct Spooling {
         for file in changed.files where !file.path.hasPrefix(Self.prefix) {
             try session.requireDaemon("Copying a file into the spool")
             try refuseEndless(file.path)
-            let source = try InputFile(file.path, in: surroundings)
+            let source = try InputFile(file.path, in: session.surroundings)
             let name = try await session.control.spool(FilePieces(file: source), size: source.size)
             let ownName = file.path == Self.standardInput ? "" : "/" + (file.path.split(separator: "/").last ?? "")
             changed.object[file.field] = JSONText(string: name + ownName)

@@ -4,7 +4,6 @@ import Jobs
 /// Prints on standard error why jobs that were followed did not succeed.
 struct FailureNotes {
     let session: Session
-    let surroundings: Surroundings
     /// How long to wait for a database that a daemon is about to close.
     var patience = Duration.seconds(1)
 
@@ -12,17 +11,17 @@ struct FailureNotes {
     private static let limit = 10
 
     /// Explains the failed jobs. If none failed, explains the skipped jobs, which are otherwise only a consequence.
-    func tell(_ states: [JobID: JobState]) async throws {
+    func report(_ states: [JobID: JobState]) async throws {
         let failed = states.filter { $0.value == .failed }.keys.sorted()
         let jobs = failed.isEmpty ? states.filter { $0.value == .skipped }.keys.sorted() : failed
         for result in try await results(of: jobs.prefix(Self.limit)) {
             guard case .ended(let outcome, let failure) = result.value else { continue }
-            try surroundings.note(
+            try session.note(
                 "job \(result.job) \(outcome.name, outcome.state.style): " + failure.text
                     + " See: halyard show \(result.job)")
         }
         if jobs.count > Self.limit {
-            try surroundings.note("and \(jobs.count - Self.limit) more. See: halyard list --state failed")
+            try session.note("and \(jobs.count - Self.limit) more. See: halyard list --state failed")
         }
     }
 
@@ -34,7 +33,7 @@ struct FailureNotes {
             let stored = try await session.readStored(patience: patience) { try await Self.results(of: jobs, from: $0) }
             if let stored { return stored }
             // The outcomes are known, and the exit code reports them.
-            try surroundings.note("the daemon stopped, so the reasons for the failures are unknown: \(problem.message)")
+            try session.note("the daemon stopped, so the reasons for the failures are unknown: \(problem.message)")
             return []
         }
     }

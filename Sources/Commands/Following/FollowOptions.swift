@@ -6,10 +6,10 @@ struct FollowOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "How long to wait for a daemon that stops to come back; default: 5m. After that, or at once with 0s, the exit code is 75.",
-            valueName: "duration"), transform: DurationArgument.read)
+            valueName: "duration"), transform: Duration.read)
     var reconnect = defaultReconnect
 
-    static let defaultReconnect = DurationArgument(.seconds(300))
+    static let defaultReconnect = Duration.seconds(300)
 }
 
 /// The options of verbs that enqueue jobs and may follow them.
@@ -19,8 +19,8 @@ struct WaitOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp("With --wait: how long to wait at most.", valueName: "duration"),
-        transform: DurationArgument.read)
-    var timeout: DurationArgument?
+        transform: Duration.read)
+    var timeout: Duration?
 
     @OptionGroup var follow: FollowOptions
 

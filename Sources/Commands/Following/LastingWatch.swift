@@ -33,23 +33,23 @@ struct LastingWatch {
     let scope: WatchScope
     /// How long the watch waits for the daemon in one gap.
     let patience: Duration
-    let tell: (Notice) throws -> Void
+    let report: (Notice) throws -> Void
 
-    private var told: [JobID: Telling] = [:]
+    private var reported: [JobID: Snapshot] = [:]
     private var goneSince: ContinuousClock.Instant?
     /// The wait before the next try. It grows if a daemon answers and goes away again at once.
     private var pause = Duration.zero
 
-    init(_ session: Session, _ scope: WatchScope, patience: Duration, tell: @escaping (Notice) throws -> Void) {
+    init(_ session: Session, _ scope: WatchScope, patience: Duration, report: @escaping (Notice) throws -> Void) {
         self.session = session
         self.scope = scope
         self.patience = patience
-        self.tell = tell
+        self.report = report
     }
 
     /// Watches, and returns after the event `final`.
     ///
-    /// - Throws: The errors of `tell`; ``CommandFailure`` with `temporary` if the daemon does not come back.
+    /// - Throws: The errors of `report`; ``CommandFailure`` with `temporary` if the daemon does not come back.
     mutating func run() async throws {
         while true {
             do {
@@ -57,9 +57,9 @@ struct LastingWatch {
             } catch let problem as ControlProblem where problem.code == .noDaemon || problem.code == .unavailable {
                 try Task.checkCancellation()
                 var isOpen = false
-                if goneSince == nil, scope == .all { try await tellStoredEnds() }
+                if goneSince == nil, scope == .all { try await reportStoredEnds() }
                 if goneSince == nil, let jobs = try await storedJobs() {
-                    if jobs.allSatisfy(\.state.isFinal) { return try tellEnd(of: jobs) }
+                    if jobs.allSatisfy(\.state.isFinal) { return try reportEnd(of: jobs) }
                     isOpen = true
                 }
                 try await reconnect(after: problem, isOpen: isOpen)
@@ -71,14 +71,14 @@ struct LastingWatch {
         let events = try await session.control.watch(scope)
         if goneSince != nil {
             goneSince = nil
-            try tell(.back)
+            try report(.back)
             if scope == .all { try await catchUp() }
         }
         for try await event in events {
             pause = .zero
             // 1.
             if case .job(let job) = event, !isChange(job) { continue }
-            try tell(.event(event))
+            try report(.event(event))
             if event == .final { return }
         }
         try Task.checkCancellation()
@@ -99,8 +99,8 @@ struct LastingWatch {
     private var readPatience: Duration { max(patience, .seconds(1)) }
 
     /// Reports the ends of jobs from the database (3). If it cannot be read, they are reported when the daemon is back.
-    private mutating func tellStoredEnds() async throws {
-        let open = told.filter { !$0.value.state.isFinal }.keys.sorted()
+    private mutating func reportStoredEnds() async throws {
+        let open = reported.filter { !$0.value.state.isFinal }.keys.sorted()
         guard !open.isEmpty else { return }
         let jobs = try await session.readStored(patience: readPatience) { control in
             var jobs: [JobRecord] = []
@@ -113,33 +113,33 @@ struct LastingWatch {
             }
             return jobs
         }
-        for job in jobs ?? [] where job.state.isFinal && isChange(job) { try tell(.event(.job(job))) }
+        for job in jobs ?? [] where job.state.isFinal && isChange(job) { try report(.event(.job(job))) }
     }
 
-    private mutating func tellEnd(of jobs: [JobRecord]) throws {
-        for job in jobs where isChange(job) { try tell(.event(.job(job))) }
-        try tell(.event(.final))
+    private mutating func reportEnd(of jobs: [JobRecord]) throws {
+        for job in jobs where isChange(job) { try report(.event(.job(job))) }
+        try report(.event(.final))
     }
 
     private mutating func catchUp() async throws {
-        try tell(.event(.missed))
-        told = told.filter { !$0.value.state.isFinal }
-        for id in told.keys.sorted() {
+        try report(.event(.missed))
+        reported = reported.filter { !$0.value.state.isFinal }
+        for id in reported.keys.sorted() {
             do {
                 let job = try await session.control.record(id)
                 guard isChange(job) else { continue }
-                try tell(.event(.job(job)))
+                try report(.event(.job(job)))
                 // Remember the end, so that the stream, which began earlier, does not report it again.
-                if job.state.isFinal { told[id] = Telling(job) }
+                if job.state.isFinal { reported[id] = Snapshot(job) }
             } catch let problem as ControlProblem where problem.code == .notFound {
                 // Pruned in the meantime.
-                told[id] = nil
+                reported[id] = nil
             }
         }
     }
 
     /// The last reported facts of a job.
-    private struct Telling: Equatable {
+    private struct Snapshot: Equatable {
         var state: JobState
         var attempt: Int
         var dueAt: Timestamp?
@@ -157,12 +157,12 @@ struct LastingWatch {
     }
 
     private mutating func isChange(_ job: JobRecord) -> Bool {
-        let telling = Telling(job)
+        let snapshot = Snapshot(job)
         // After a gap, the stream may report older states than the ones that were read.
-        if let last = told[job.id], last == telling || telling.stage < last.stage { return false }
+        if let last = reported[job.id], last == snapshot || snapshot.stage < last.stage { return false }
         // A final job does not change. Of all jobs, the final ones are forgotten, since their number has no
         // bound.
-        told[job.id] = scope == .all && job.state.isFinal ? nil : telling
+        reported[job.id] = scope == .all && job.state.isFinal ? nil : snapshot
         return true
     }
 
@@ -170,7 +170,7 @@ struct LastingWatch {
     private mutating func reconnect(after problem: ControlProblem, isOpen: Bool) async throws {
         let since = goneSince ?? .now
         // 2.
-        if goneSince == nil, patience > .zero { try tell(.gone(whatNow(isOpen: isOpen))) }
+        if goneSince == nil, patience > .zero { try report(.gone(whatNow(isOpen: isOpen))) }
         goneSince = since
         let isBack = try await within(patience - (.now - since)) { [session, pause] in
             try await Task.sleep(for: pause, clock: .continuous)

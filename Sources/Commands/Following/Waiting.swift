@@ -1,26 +1,17 @@
 import ControlProtocol
 import Jobs
+import Synchronization
 
-/// Waits for jobs and graphs, prints how each job ended, and returns the exit code.
-struct Waiting: Sendable {
+/// Waits for jobs and graphs, one after the other, prints how each job ended, and returns the exit code.
+final class Waiting: Sendable {
     private let session: Session
-    private let surroundings: Surroundings
-    private let isJSON: Bool
     private let patience: Duration
+    /// The last known state of every followed job.
+    private let states = Mutex<[JobID: JobState]>([:])
 
-    init(_ session: Session, _ surroundings: Surroundings, _ common: CommonOptions, _ follow: FollowOptions) {
+    init(_ session: Session, patience: Duration) {
         self.session = session
-        self.surroundings = surroundings
-        isJSON = common.json
-        patience = follow.reconnect.duration
-    }
-
-    /// Waits for the jobs of an enqueue, if the options ask for it.
-    func wait(for receipt: EnqueueReceipt, _ options: WaitOptions) async throws -> ExitCode {
-        guard options.wait else { return .success }
-        return try await wait(
-            for: receipt.graph.map { [.graph($0)] } ?? receipt.jobs.map { .job($0) },
-            timeout: options.timeout?.duration)
+        self.patience = patience
     }
 
     func wait(for work: [WorkArgument], timeout: Duration?) async throws -> ExitCode {
@@ -28,15 +19,29 @@ struct Waiting: Sendable {
         // Look first, since even finished work might miss a short time limit. If this look fails, the
         // watch reports the same error.
         if timeout != nil, let jobs = try? await jobs(of: work), let code = try await codeOfFinal(jobs) { return code }
-        let follower = Follower(session, surroundings, patience: patience)
-        let isDone = try await follower.follow(work, timeout: timeout) { try tell($0) }
-        try await FailureNotes(session: session, surroundings: surroundings, patience: patience).tell(follower.states)
+        let isDone = try await within(timeout) { [self] in
+            for piece in work { try report(try await follow(piece)) }
+        }
+        let states = states.withLock(\.self)
+        try await FailureNotes(session: session, patience: patience).report(states)
         if !isDone {
-            let open = Self.open(of: work, follower.states)
-            try surroundings.note("--timeout passed before every job was final. See: \(open)")
+            try session.note("--timeout passed before every job was final. See: \(Self.open(of: work, states))")
             return .jobOpen
         }
-        return ExitCode(states: follower.states.values)
+        return ExitCode(states: states.values)
+    }
+
+    /// Watches until the work is final, and returns its jobs.
+    private func follow(_ work: WorkArgument) async throws -> [JobRecord] {
+        var last: [JobID: JobRecord] = [:]
+        var watch = LastingWatch(session, work.scope, patience: patience) { [self] notice in
+            if let text = notice.text { try session.note(text) }
+            guard case .event(.job(let job)) = notice else { return }
+            last[job.id] = job
+            states.withLock { $0[job.id] = job.state }
+        }
+        try await watch.run()
+        return last.values.sorted { $0.id < $1.id }
     }
 
     /// Returns a command that shows the open work. Pieces of work are followed one after the other.
@@ -60,9 +65,9 @@ struct Waiting: Sendable {
     /// - Returns: Nil if a job is open; then nothing is printed.
     private func codeOfFinal(_ jobs: [JobRecord]) async throws -> ExitCode? {
         guard jobs.allSatisfy(\.state.isFinal) else { return nil }
-        try tell(jobs)
+        try report(jobs)
         let states = Dictionary(jobs.map { ($0.id, $0.state) }, uniquingKeysWith: { $1 })
-        try await FailureNotes(session: session, surroundings: surroundings, patience: patience).tell(states)
+        try await FailureNotes(session: session, patience: patience).report(states)
         return ExitCode(states: states.values)
     }
 
@@ -75,22 +80,16 @@ struct Waiting: Sendable {
     private func jobs(of work: WorkArgument) async throws -> [JobRecord] {
         switch work {
         case .job(let id):
-            let detail = try await session.control.job(id)
-            return [detail.job]
+            return [try await session.control.job(id).job]
         case .graph(let id):
-            let detail = try await session.control.graph(id)
-            return detail.jobs
+            return try await session.control.graph(id).jobs
         }
     }
 
-    private func tell(_ jobs: [JobRecord]) throws {
+    private func report(_ jobs: [JobRecord]) throws {
         for job in jobs {
-            if isJSON {
-                try surroundings.output.json(job.json)
-            } else {
-                try surroundings.output.line("\(job.id)  \(job.title)  " + job.state.text)
-            }
+            try session.print(job) { try $0.line("\(job.id)  \(job.title)  " + job.state.text) }
         }
-        try surroundings.output.flush()
+        try session.output.flush()
     }
 }

@@ -7,36 +7,36 @@ struct Watching {
     var session: Session
     var scope: WatchScope
     var patience: Duration
-    var surroundings: Surroundings
 
     func run() async throws -> ExitCode {
-        surroundings.output.isTerminal ? try await runLive() : try await runLines()
+        if session.isJSON { return try await runJSON() }
+        return session.output.isTerminal ? try await runLive() : try await runLines()
     }
 
     private func runLines() async throws -> ExitCode {
         var view = WatchView(isLive: false)
         let start = ContinuousClock.now
         try await follow { event in
-            let lines = view.apply(event, at: ContinuousClock.now - start, now: surroundings.now())
-            for line in lines { try surroundings.output.line(line) }
-            try surroundings.output.flush()
+            let lines = view.apply(event, at: ContinuousClock.now - start, now: session.now)
+            for line in lines { try session.output.line(line) }
+            try session.output.flush()
         }
         return try await end(view.states)
     }
 
     /// Prints why jobs failed on standard error, separate from the data.
     private func end(_ states: [JobID: JobState]) async throws -> ExitCode {
-        try await FailureNotes(session: session, surroundings: surroundings, patience: patience).tell(states)
+        try await FailureNotes(session: session, patience: patience).report(states)
         return ExitCode(states: states.values)
     }
 
     /// Prints one JSON value per line for each event.
-    func runJSON() async throws -> ExitCode {
+    private func runJSON() async throws -> ExitCode {
         var states: [JobID: JobState] = [:]
         try await follow { event in
             if case .job(let job) = event { states[job.id] = job.state }
-            try surroundings.output.json(event.json)
-            try surroundings.output.flush()
+            try session.output.json(event.json)
+            try session.output.flush()
         }
         return try await end(states)
     }
@@ -44,7 +44,7 @@ struct Watching {
     /// Follows the events, and prints gaps on standard error, separate from the data.
     private func follow(_ onEvent: @escaping (WatchEvent) throws -> Void) async throws {
         var watch = LastingWatch(session, scope, patience: patience) { notice in
-            if let text = notice.text { try surroundings.note(text) }
+            if let text = notice.text { try session.note(text) }
             if case .event(let event) = notice { try onEvent(event) }
         }
         try await watch.run()
@@ -73,8 +73,8 @@ struct Watching {
 
     private func runLive() async throws -> ExitCode {
         let shared = Shared()
-        let output = surroundings.output
-        let now = surroundings.now
+        let output = session.output
+        let now = session.surroundings.now
 
         func draw(_ block: inout LiveBlock, isLast: Bool) throws {
             let (lines, runs) = shared.content.withLock { content in

@@ -10,21 +10,14 @@ enum ConnectionTable {
     }
 
     static func table(_ connections: [ConnectionRecord]) -> Table {
-        var table = Table([
-            .init("", .right), .init(""), .init("", shrinks: true), .init(""), .init(""), .init("", .right),
-            .init("", shrinks: true),
-        ])
-        table.hasHeader = false
-        table.indent = 2
-        table.rows = connections.map { connection in
+        Table(
+            connections,
             [
-                "\(connection.number)", "\(connection.method)", "\(connection.origin)", "\(connection.address)",
-                ending(connection),
-                connection.totalMs.map { "\(TimeText.duration(.milliseconds($0)))" } ?? StyledText(),
-                StyledText(details(connection), .dim),
-            ]
-        }
-        return table
+                .init("", .right) { "\($0.number)" }, .init { "\($0.method)" }, .init(shrinks: true) { "\($0.origin)" },
+                .init { "\($0.address)" }, .init(cell: ending),
+                .init("", .right) { $0.totalMs.map { "\(TimeText.duration(.milliseconds($0)))" } ?? "" },
+                .init(shrinks: true) { StyledText(details($0), .dim) },
+            ])
     }
 
     /// A failure after the response began is more informative than the status.

@@ -5,25 +5,27 @@ import OperationTypes
 /// Formats definitions, graph definitions and the differences that a document makes.
 enum DefinitionText {
     static func table(_ set: DefinitionSet) -> Table {
-        var table = Table([
-            .init("NAME", shrinks: true), .init("KIND"), .init("QUEUE"), .init("PRIORITY"), .init("REVISION", .right),
-            .init("SUMMARY", shrinks: true),
-        ])
-        table.rows = set.definitions.map { stored in
+        let definitions = set.definitions.map { stored -> [StyledText] in
             let definition = stored.definition
             return [
                 "\(definition.name)", "\(definition.kind)", "\(definition.queue)", "\(definition.priority.name)",
                 "\(stored.revision)", summary(definition.summary, problem: stored.problem),
             ]
         }
-        table.rows += set.graphs.map { stored in
+        let graphs = set.graphs.map { stored -> [StyledText] in
             let nodes = stored.definition.nodes.map(\.name).joined(separator: ", ")
             return [
-                "\(stored.definition.name)", "graph", StyledText(), StyledText(), "\(stored.revision)",
+                "\(stored.definition.name)", "graph", "", "", "\(stored.revision)",
                 summary(stored.definition.summary ?? nodes, problem: stored.problem),
             ]
         }
-        return table
+        return Table(
+            definitions + graphs,
+            [
+                .init("NAME", shrinks: true) { $0[0] }, .init("KIND") { $0[1] }, .init("QUEUE") { $0[2] },
+                .init("PRIORITY") { $0[3] }, .init("REVISION", .right) { $0[4] },
+                .init("SUMMARY", shrinks: true) { $0[5] },
+            ])
     }
 
     private static func summary(_ summary: String?, problem: String?) -> StyledText {
@@ -46,17 +48,14 @@ enum DefinitionText {
             ]))
         guard let kind, !kind.fields.isEmpty else { return }
         try output.line("\("input fields, in the order of the arguments", .bold)")
-        var table = Table([.init(""), .init(""), .init(""), .init("", shrinks: true)])
-        table.hasHeader = false
-        table.indent = 2
-        table.rows = kind.fields.map { field in
-            let need = field.isFromDependency ? "from dependency" : field.isRequired ? "required" : ""
-            return [
-                "\(field.name)", "\(field.choices?.joined(separator: "|") ?? field.shape.rawValue)", "\(need, .dim)",
-                "\(field.summary)",
-            ]
-        }
-        try output.table(table)
+        try output.table(
+            Table(
+                kind.fields,
+                [
+                    .init { "\($0.name)" }, .init { "\($0.choices?.joined(separator: "|") ?? $0.shape.rawValue)" },
+                    .init { "\($0.isFromDependency ? "from dependency" : $0.isRequired ? "required" : "", .dim)" },
+                    .init(shrinks: true) { "\($0.summary)" },
+                ]))
     }
 
     static func write(_ stored: StoredGraphDefinition, now: Timestamp, to output: Output) throws {
@@ -71,17 +70,18 @@ enum DefinitionText {
                 .facts(graph.parameters.map { ($0.name, "\($0.node).\($0.field)") }))
         }
         try output.line("\("nodes", .bold)")
-        var table = Table([
-            .init("NODE"), .init("DEFINITION"), .init("AFTER", shrinks: true), .init("INPUT", shrinks: true),
-        ])
-        table.indent = 2
-        table.rows = graph.nodes.map { node in
-            let after = node.after.map { $0.condition == .succeeded ? $0.node : "\($0.node) (\($0.condition.name))" }
-            return [
-                "\(node.name)", "\(node.definition)", "\(after.joined(separator: ", "))", "\(node.input?.string ?? "")",
-            ]
-        }
-        try output.table(table)
+        try output.table(
+            Table(
+                graph.nodes,
+                [
+                    .init("NODE") { "\($0.name)" }, .init("DEFINITION") { "\($0.definition)" },
+                    .init("AFTER", shrinks: true) { node in
+                        let after = node.after.map {
+                            $0.condition == .succeeded ? $0.node : "\($0.node) (\($0.condition.name))"
+                        }
+                        return "\(after.joined(separator: ", "))"
+                    }, .init("INPUT", shrinks: true) { "\($0.input?.string ?? "")" },
+                ], indent: 2))
     }
 
     private static func retry(_ policy: RetryPolicy) -> StyledText {

@@ -23,13 +23,10 @@ struct JobPage {
             try output.line(ConnectionTable.title(attempt, connections))
             try output.table(ConnectionTable.table(connections))
         }
-        if !detail.dependencies.isEmpty {
-            try output.line("\("waits for", .bold)")
-            try output.table(Self.neighbours(detail.dependencies))
-        }
-        if !detail.dependents.isEmpty {
-            try output.line("\("is waited for by", .bold)")
-            try output.table(Self.neighbours(detail.dependents))
+        for (title, jobs) in [("waits for", detail.dependencies), ("is waited for by", detail.dependents)]
+        where !jobs.isEmpty {
+            try output.line("\(title, .bold)")
+            try output.table(Self.neighbours(jobs))
         }
         switch detail.result?.value {
         case .succeeded(let value):
@@ -45,63 +42,51 @@ struct JobPage {
         }
     }
 
-    private var facts: [(String, StyledText)] {
+    private var facts: [(String, StyledText?)] {
         let job = detail.job
-        var facts: [(String, StyledText)] = [
-            ("definition", "\(job.definition) revision \(job.definitionRevision), kind \(job.kind)")
+        func time(_ moment: Timestamp?) -> StyledText? { moment.map { TimeText.both($0, now: now) } }
+        let isWaiting = !job.state.isFinal && job.state != .running
+        return [
+            ("definition", "\(job.definition) revision \(job.definitionRevision), kind \(job.kind)"),
+            ("graph", job.graph.map { graph in job.node.map { "\(graph), node \($0)" } ?? "\(graph)" }),
+            ("queue", "\(job.queue), priority \(job.priority.name)"), ("enqueued", time(job.enqueuedAt)),
+            (job.state == .ready ? "ready since" : "due", isWaiting ? time(job.dueAt) : nil),
+            ("started", time(job.startedAt)), ("cancel asked", time(job.cancelRequestedAt)),
+            ("finished", time(job.finishedAt)), ("tries", "\(job.tries) of \(job.maxTries)"),
+            ("rescues", job.rescues > 0 ? "\(job.rescues)" : nil), ("repeats", job.repeats.map { "job \($0)" }),
+            ("progress", detail.progress.map(ProgressText.line)),
+            ("input", job.input.map { "\($0.string.prefix(Self.valueLimit))" }),
         ]
-        if let graph = job.graph {
-            facts.append(("graph", job.node.map { "\(graph), node \($0)" } ?? "\(graph)"))
-        }
-        facts.append(("queue", "\(job.queue), priority \(job.priority.name)"))
-        facts.append(("enqueued", TimeText.both(job.enqueuedAt, now: now)))
-        if let dueAt = job.dueAt, !job.state.isFinal, job.state != .running {
-            facts.append((job.state == .ready ? "ready since" : "due", TimeText.both(dueAt, now: now)))
-        }
-        if let startedAt = job.startedAt { facts.append(("started", TimeText.both(startedAt, now: now))) }
-        if let requestedAt = job.cancelRequestedAt {
-            facts.append(("cancel asked", TimeText.both(requestedAt, now: now)))
-        }
-        if let finishedAt = job.finishedAt { facts.append(("finished", TimeText.both(finishedAt, now: now))) }
-        facts.append(("tries", "\(job.tries) of \(job.maxTries)"))
-        if job.rescues > 0 { facts.append(("rescues", "\(job.rescues)")) }
-        if let repeated = job.repeats { facts.append(("repeats", "job \(repeated)")) }
-        if let progress = detail.progress { facts.append(("progress", ProgressText.line(progress))) }
-        if let input = job.input { facts.append(("input", "\(input.string.prefix(Self.valueLimit))")) }
-        return facts
     }
 
     private var attempts: Table {
-        var table = Table([.init("", .right), .init(""), .init(""), .init("", .right), .init("", wraps: true)])
-        table.hasHeader = false
-        table.indent = 2
-        table.rows = detail.attempts.map { attempt in
-            var what = attempt.error?.text ?? StyledText()
-            // For an earlier attempt that time has passed, and a final job has no next try.
-            if let retryAt = attempt.retryAt, detail.job.state == .scheduled,
-                attempt.lease.attempt == detail.job.attempt
-            {
-                if !what.isEmpty { what += "  " }
-                what += "\("next try \(TimeText.relative(retryAt, to: now))", .dim)"
-            }
-            return [
-                "\(attempt.lease.attempt)", "\(attempt.outcome.name, attempt.outcome.style)",
-                "\(attempt.startedAt.iso8601)", "\(TimeText.duration(attempt.endedAt - attempt.startedAt))", what,
-            ]
+        Table(
+            detail.attempts,
+            [
+                .init("", .right) { "\($0.lease.attempt)" }, .init { "\($0.outcome.name, $0.outcome.style)" },
+                .init { "\($0.startedAt.iso8601)" },
+                .init("", .right) { "\(TimeText.duration($0.endedAt - $0.startedAt))" },
+                .init(wraps: true, cell: explanation),
+            ])
+    }
+
+    /// The error of an attempt, and when the next one begins.
+    private func explanation(of attempt: AttemptRecord) -> StyledText {
+        var text = attempt.error?.text ?? StyledText()
+        // For an earlier attempt that time has passed, and a final job has no next try.
+        if let retryAt = attempt.retryAt, detail.job.state == .scheduled, attempt.lease.attempt == detail.job.attempt {
+            if !text.isEmpty { text += "  " }
+            text += "\("next try \(TimeText.relative(retryAt, to: now))", .dim)"
         }
-        return table
+        return text
     }
 
     private static func neighbours(_ jobs: [JobDetail.Neighbour]) -> Table {
-        var table = Table([.init("", .right), .init(""), .init(""), .init("")])
-        table.hasHeader = false
-        table.indent = 2
-        table.rows = jobs.map { neighbour in
+        Table(
+            jobs,
             [
-                "\(neighbour.job)", "\(neighbour.node ?? neighbour.definition)", neighbour.state.text,
-                neighbour.condition == .succeeded ? StyledText() : "\("(\(neighbour.condition.name))", .dim)",
-            ]
-        }
-        return table
+                .init("", .right) { "\($0.job)" }, .init { "\($0.node ?? $0.definition)" }, .init { $0.state.text },
+                .init { $0.condition == .succeeded ? "" : "\("(\($0.condition.name))", .dim)" },
+            ])
     }
 }

@@ -3,19 +3,17 @@ import Jobs
 /// Formats jobs, one per line.
 enum JobTable {
     static func table(_ jobs: [JobRecord], now: Timestamp) -> Table {
-        var table = Table([
-            .init("JOB", .right), .init("STATE"), .init("DEFINITION", shrinks: true), .init("NODE", shrinks: true),
-            .init("GRAPH", .right), .init("QUEUE", shrinks: true), .init("PRIORITY"), .init("TRIES", .right),
-            .init("WHEN", shrinks: true),
-        ])
-        table.rows = jobs.map { job in
+        Table(
+            jobs,
             [
-                "\(job.id)", job.state.text, "\(job.definition)", "\(job.node ?? "")",
-                "\(job.graph.map(\.description) ?? "")", "\(job.queue)", "\(job.priority.name)",
-                "\(job.tries)/\(job.maxTries)", when(job, now: now),
-            ]
-        }
-        return table
+                .init("JOB", .right) { "\($0.id)" }, .init("STATE") { $0.state.text },
+                .init("DEFINITION", shrinks: true) { "\($0.definition)" },
+                .init("NODE", shrinks: true) { "\($0.node ?? "")" },
+                .init("GRAPH", .right) { "\($0.graph.map(\.description) ?? "")" },
+                .init("QUEUE", shrinks: true) { "\($0.queue)" }, .init("PRIORITY") { "\($0.priority.name)" },
+                .init("TRIES", .right) { "\($0.tries)/\($0.maxTries)" },
+                .init("WHEN", shrinks: true) { when($0, now: now) },
+            ])
     }
 
     /// Returns the time that matters in the job's state: how long it runs, when it is due, or when it ended.

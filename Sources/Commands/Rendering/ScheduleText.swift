@@ -5,19 +5,19 @@ import Jobs
 /// Formats schedules for people.
 enum ScheduleText {
     static func table(_ records: [ScheduleRecord], now: Timestamp) -> Table {
-        var table = Table([
-            .init("SCHEDULE", shrinks: true), .init("NEXT"), .init("LAST"), .init("RUNS", shrinks: true),
-            .init("CALENDAR", shrinks: true), .init("STATE", shrinks: true),
-        ])
-        table.rows = records.map { record in
-            let calendar = record.schedule.calendar.map(\.description).joined(separator: "; ")
-            return [
-                "\(record.schedule.name)", "\(record.nextAt.map { TimeText.relative($0, to: now) } ?? "-")",
-                "\(record.lastAt.map { TimeText.relative($0, to: now) } ?? "-")", "\(record.schedule.definition)",
-                "\(calendar)", state(record, now: now),
-            ]
+        func relative(_ moment: Timestamp?) -> StyledText {
+            "\(moment.map { TimeText.relative($0, to: now) } ?? "-")"
         }
-        return table
+        return Table(
+            records,
+            [
+                .init("SCHEDULE", shrinks: true) { "\($0.schedule.name)" }, .init("NEXT") { relative($0.nextAt) },
+                .init("LAST") { relative($0.lastAt) }, .init("RUNS", shrinks: true) { "\($0.schedule.definition)" },
+                .init("CALENDAR", shrinks: true) {
+                    "\($0.schedule.calendar.map(\.description).joined(separator: "; "))"
+                },
+                .init("STATE", shrinks: true) { state($0, now: now) },
+            ])
     }
 
     private static func state(_ record: ScheduleRecord, now: Timestamp) -> StyledText {
@@ -30,32 +30,28 @@ enum ScheduleText {
         let schedule = record.schedule
         try output.line("\("schedule", .bold) \(schedule.name, .bold)  \(state(record, now: now))")
         if let summary = schedule.summary { try output.line("  \(summary)") }
-        var facts: [(String, StyledText)] = [("runs", "\(schedule.definition)")]
-        if let input = schedule.input { facts.append(("input", "\(input.string)")) }
-        if let queue = schedule.queue { facts.append(("queue", "\(queue)")) }
-        if let priority = schedule.priority { facts.append(("priority", "\(priority.name)")) }
-        for expression in schedule.calendar { facts.append(("calendar", "\(expression.description)")) }
-        facts.append(
-            (
-                "missed",
-                schedule.isPersistent
-                    ? "fires once for all missed times (persistent)"
-                    : "skipped if missed by more than a minute (not persistent)"
-            ))
-        facts.append(
-            (
-                "overlap",
-                schedule.overlap == .skip ? "a time is skipped while the previous jobs are not final" : "allowed"
-            ))
-        if let lastAt = record.lastAt { facts.append(("last time", local(lastAt, in: zone, now: now))) }
-        if let graph = record.lastGraph {
-            facts.append(("last graph", "\(graph), from job \(record.lastJob.map { "\($0)" } ?? "?")"))
-        } else if let job = record.lastJob {
-            facts.append(("last job", "\(job)"))
+        func time(_ moment: Timestamp?) -> StyledText? { moment.map { local($0, in: zone, now: now) } }
+        let missed: StyledText =
+            schedule.isPersistent
+            ? "fires once for all missed times (persistent)"
+            : "skipped if missed by more than a minute (not persistent)"
+        let overlap: StyledText =
+            schedule.overlap == .skip ? "a time is skipped while the previous jobs are not final" : "allowed"
+        let lastGraph: StyledText? = record.lastGraph.map { graph in
+            "\(graph), from job \(record.lastJob.map { "\($0)" } ?? "?")"
         }
-        if let skippedAt = record.skippedAt { facts.append(("left out", local(skippedAt, in: zone, now: now))) }
-        facts.append(("updated", TimeText.both(record.updatedAt, now: now)))
-        try output.table(.facts(facts))
+        let lastJob: StyledText? = record.lastGraph == nil ? record.lastJob.map { "\($0)" } : nil
+        let calendar = schedule.calendar.map { (name: "calendar", value: Optional("\($0.description)" as StyledText)) }
+        try output.table(
+            .facts(
+                [
+                    ("runs", "\(schedule.definition)"), ("input", schedule.input.map { "\($0.string)" }),
+                    ("queue", schedule.queue.map { "\($0)" }), ("priority", schedule.priority.map { "\($0.name)" }),
+                ] + calendar + [
+                    ("missed", missed), ("overlap", overlap), ("last time", time(record.lastAt)),
+                    ("last graph", lastGraph), ("last job", lastJob), ("left out", time(record.skippedAt)),
+                    ("updated", TimeText.both(record.updatedAt, now: now)),
+                ]))
         guard let nextAt = record.nextAt else { return }
         try output.line("\("next times", .bold)")
         try output.line("  \(local(nextAt, in: zone, now: now))")

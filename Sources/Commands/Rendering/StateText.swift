@@ -2,31 +2,23 @@ import Jobs
 
 /// The same mark, word and colour for a state in all output.
 extension JobState {
-    var mark: String {
+    private var look: (mark: String, style: TextStyle, fill: String) {
         switch self {
-        case .blocked: "◌"
-        case .scheduled: "◷"
-        case .ready: "○"
-        case .running: "▶"
-        case .succeeded: "✓"
-        case .failed: "✗"
-        case .cancelled: "⊘"
-        case .skipped: "↷"
+        case .blocked: ("◌", .dim, "#eeeeee")
+        case .scheduled: ("◷", .dim, "#eeeeee")
+        case .ready: ("○", .cyan, "#d7f0f7")
+        case .running: ("▶", .blue, "#cfe2ff")
+        case .succeeded: ("✓", .green, "#d1f0d5")
+        case .failed: ("✗", .red, "#f8d0d0")
+        case .cancelled: ("⊘", .yellow, "#fbe8c0")
+        case .skipped: ("↷", .dim, "#e4e4e4")
         }
     }
 
-    var style: TextStyle {
-        switch self {
-        case .blocked, .scheduled, .skipped: .dim
-        case .ready: .cyan
-        case .running: .blue
-        case .succeeded: .green
-        case .failed: .red
-        case .cancelled: .yellow
-        }
-    }
-
-    /// `✓ succeeded`.
+    var mark: String { look.mark }
+    var style: TextStyle { look.style }
+    /// The colour in a diagram.
+    var fill: String { look.fill }
     var text: StyledText { "\(mark, style) \(name, style)" }
 }
 

@@ -13,15 +13,13 @@ enum StatusPage {
         var title: StyledText = "\("halyardd", .bold)  \(report.state.rawValue, style)"
         if let pid = report.pid { title += "  pid \(pid)" }
         try output.line(title)
-        var facts: [(String, StyledText)] = [
-            ("version", "\(report.version)"),
-            ("database", "\(report.database)"),
-        ]
-        if let startedAt = report.startedAt { facts.append(("started", TimeText.both(startedAt, now: now))) }
-        facts.append(("jobs", report.counts.text))
-        if let due = report.nextDueAt { facts.append(("next due", TimeText.both(due, now: now))) }
-        if let spool = report.spool, spool.files > 0 { facts.append(("spool", text(of: spool))) }
-        try output.table(.facts(facts))
+        func time(_ moment: Timestamp?) -> StyledText? { moment.map { TimeText.both($0, now: now) } }
+        try output.table(
+            .facts([
+                ("version", "\(report.version)"), ("database", "\(report.database)"),
+                ("started", time(report.startedAt)), ("jobs", report.counts.text), ("next due", time(report.nextDueAt)),
+                ("spool", report.spool.flatMap { $0.files > 0 ? text(of: $0) : nil }),
+            ]))
         if !report.queues.isEmpty {
             try output.line("")
             try output.table(QueueTable.table(report.queues, now: now))

@@ -105,8 +105,8 @@ struct StyledText: Hashable, Sendable {
     func rendered(colours: Bool) -> String {
         guard colours else { return plain }
         return runs.map { run in
-            guard let code = run.style.code, !run.text.isEmpty else { return run.text }
-            return "\u{1B}[\(code)m\(run.text)\u{1B}[0m"
+            guard run.style != .plain, !run.text.isEmpty else { return run.text }
+            return "\u{1B}[\(run.style.rawValue)m\(run.text)\u{1B}[0m"
         }.joined()
     }
 }
@@ -135,21 +135,7 @@ extension StyledText: ExpressibleByStringInterpolation {
     }
 }
 
-enum TextStyle: Hashable, Sendable {
-    case plain, bold, dim, red, green, yellow, blue, magenta, cyan
-
-    /// The parameter of the terminal's SGR sequence.
-    var code: Int? {
-        switch self {
-        case .plain: nil
-        case .bold: 1
-        case .dim: 2
-        case .red: 31
-        case .green: 32
-        case .yellow: 33
-        case .blue: 34
-        case .magenta: 35
-        case .cyan: 36
-        }
-    }
+enum TextStyle: Int, Hashable, Sendable {
+    case plain = 0, bold, dim
+    case red = 31, green, yellow, blue, magenta, cyan
 }

@@ -1,8 +1,9 @@
 /// Rows of cells, aligned by display width, with two spaces between columns.
 struct Table {
-    struct Column {
-        enum Alignment { case left, right }
+    enum Alignment { case left, right }
 
+    /// A column without its cells.
+    struct Format {
         var title: String
         var alignment: Alignment
         /// Whether the column becomes narrower when the terminal is too narrow.
@@ -10,30 +11,40 @@ struct Table {
         /// Whether text that does not fit continues on further lines instead of being cut. Only the last column
         /// can wrap.
         var wraps: Bool
+    }
 
-        init(_ title: String, _ alignment: Alignment = .left, shrinks: Bool = false, wraps: Bool = false) {
-            self.title = title
-            self.alignment = alignment
-            self.shrinks = shrinks || wraps
-            self.wraps = wraps
+    /// A column, and its cell for each element.
+    struct Column<Element> {
+        fileprivate let format: Format
+        fileprivate let cell: (Element) -> StyledText
+
+        init(
+            _ title: String = "", _ alignment: Alignment = .left, shrinks: Bool = false, wraps: Bool = false,
+            cell: @escaping (Element) -> StyledText
+        ) {
+            format = Format(title: title, alignment: alignment, shrinks: shrinks || wraps, wraps: wraps)
+            self.cell = cell
         }
     }
 
-    var columns: [Column]
-    /// Each row has one cell for each column.
-    var rows: [[StyledText]] = []
-    var hasHeader = true
-    var indent = 0
+    private let columns: [Format]
+    private let rows: [[StyledText]]
+    private let hasHeader: Bool
+    private let indent: Int
 
-    init(_ columns: [Column]) { self.columns = columns }
+    /// Creates a table with one row for each element. A table without titles has no header, and is indented.
+    init<Element>(_ elements: some Sequence<Element>, _ columns: [Column<Element>], indent: Int? = nil) {
+        self.columns = columns.map(\.format)
+        rows = elements.map { element in columns.map { $0.cell(element) } }
+        hasHeader = columns.contains { !$0.format.title.isEmpty }
+        self.indent = indent ?? (hasHeader ? 0 : 2)
+    }
 
-    /// Creates a table without a header: names on the left, values on the right.
-    static func facts(_ rows: [(String, StyledText)], indent: Int = 2) -> Table {
-        var table = Table([Column(""), Column("", shrinks: true)])
-        table.hasHeader = false
-        table.indent = indent
-        table.rows = rows.map { [StyledText($0.0, .dim), $0.1] }
-        return table
+    /// A table of names and values, without those that have no value.
+    static func facts(_ facts: [(name: String, value: StyledText?)]) -> Table {
+        let known = facts.compactMap { fact in fact.value.map { (name: fact.name, value: $0) } }
+        return Table(
+            known, [Column { StyledText($0.name, .dim) }, Column(shrinks: true) { $0.value }])
     }
 
     /// - Parameter width: The width of the terminal; nil to cut nothing.

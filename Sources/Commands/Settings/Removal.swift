@@ -10,46 +10,40 @@ struct Removal {
         other and stops at the first refusal; the message lists the names already removed.
         """
 
-    let common: CommonOptions
-    let surroundings: Surroundings
+    private let session: Session
 
-    init(_ common: CommonOptions, _ surroundings: Surroundings) {
-        self.common = common
-        self.surroundings = surroundings
-    }
+    init(_ session: Session) { self.session = session }
 
     /// - Parameter known: Returns the names of all existing entries, such as all queues.
     func remove(
         _ noun: String, _ names: [String], known: (any JobControl) async throws -> [String],
         _ remove: (String, any JobControl) async throws -> Void
     ) async throws -> ExitCode {
-        try await Session.with(common, for: .writing, in: surroundings) { session in
-            let names = names.uniqued
-            // A single unknown name is refused by `remove`, whose message is more precise.
-            if names.count > 1 { try UnknownName.check(noun, names, among: try await known(session.control)) }
-            var removed: [String] = []
-            for name in names {
-                do {
-                    try await remove(name, session.control)
-                } catch let problem as ControlProblem {
-                    var failure = CommandFailure(problem)
-                    if !removed.isEmpty {
-                        failure.details.append(
-                            "Already removed: \(removed.joined(separator: ", ")). The others were not removed.")
-                    }
-                    throw failure
+        let names = names.uniqued
+        // A single unknown name is refused by `remove`, whose message is more precise.
+        if names.count > 1 { try UnknownName.check(noun, names, among: try await known(session.control)) }
+        var removed: [String] = []
+        for name in names {
+            do {
+                try await remove(name, session.control)
+            } catch let problem as ControlProblem {
+                var failure = CommandFailure(problem)
+                if !removed.isEmpty {
+                    failure.details.append(
+                        "Already removed: \(removed.joined(separator: ", ")). The others were not removed.")
                 }
-                removed.append(name)
-                if !common.json { try surroundings.note("removed \(name)") }
+                throw failure
             }
-            if common.json {
-                var answer = JSONObject()
-                answer["removed"] = JSONText(elements: names.map { JSONText(string: $0) })
-                try surroundings.output.json(answer.text)
-            }
-            try session.noteWritten(in: surroundings)
-            return .success
+            removed.append(name)
+            if !session.isJSON { try session.note("removed \(name)") }
         }
+        if session.isJSON {
+            var answer = JSONObject()
+            answer["removed"] = names.json
+            try session.output.json(answer.text)
+        }
+        try session.noteWritten()
+        return .success
     }
 }
 

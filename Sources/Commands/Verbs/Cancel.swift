@@ -3,7 +3,7 @@ import ControlProtocol
 import Jobs
 
 extension Halyard {
-    struct Cancel: Verb {
+    struct Cancel: WritingVerb {
         static let configuration = CommandConfiguration.ofDirectVerb(
             commandName: "cancel", abstract: "Cancel jobs or whole graphs.",
             discussion: """
@@ -19,51 +19,49 @@ extension Halyard {
 
         @OptionGroup var common: CommonOptions
 
-        func run(in surroundings: Surroundings) async throws -> ExitCode {
-            try await Session.with(common, for: .writing, in: surroundings) { session in
-                let jobs = work.compactMap(\.job)
-                // Cancel the jobs together, so that none starts or is skipped because of another.
-                var ofJobs = jobs.isEmpty ? [] : try await session.control.cancel(.jobs(jobs))[...]
-                var answers: [CancelAnswer] = []
-                var failure: ControlProblem?
-                var goesOn = true
-                func fail(_ problem: ControlProblem) {
-                    if failure == nil { failure = problem } else { failure?.details.append(problem.message) }
-                }
-                for piece in work {
-                    let given: [CancelAnswer]
-                    switch piece {
-                    case .job:
-                        given = Array(ofJobs.prefix(1))
-                        ofJobs = ofJobs.dropFirst()
-                    case .graph(let id):
-                        guard goesOn else { continue }
-                        do throws(ControlProblem) {
-                            given = try await session.control.cancel(.graph(id))
-                        } catch {
-                            fail(error)
-                            // A graph that does not exist does not prevent cancelling the others.
-                            goesOn = error.code == .notFound
-                            continue
-                        }
-                    }
-                    answers += given
-                    for answer in given where answer.result == .unknown { fail(.noJob(answer.job)) }
-                    if common.json { continue }
-                    for answer in given {
-                        if let line = Self.line(answer) { try surroundings.output.line(line) }
-                    }
-                    if given.isEmpty {
-                        try surroundings.output.line("\(piece.name)  nothing to cancel: every job is final")
-                    }
-                }
-                if common.json { try surroundings.output.json(answers.json) }
-                if answers.contains(where: { $0.result == .cancelled || $0.result == .requested }) {
-                    try session.noteWritten(in: surroundings)
-                }
-                if let failure { throw failure }
-                return .success
+        func run(in session: Session) async throws -> ExitCode {
+            let jobs = work.compactMap(\.job)
+            // Cancel the jobs together, so that none starts or is skipped because of another.
+            var ofJobs = jobs.isEmpty ? [] : try await session.control.cancel(.jobs(jobs))[...]
+            var answers: [CancelAnswer] = []
+            var failure: ControlProblem?
+            var continues = true
+            func fail(_ problem: ControlProblem) {
+                if failure == nil { failure = problem } else { failure?.details.append(problem.message) }
             }
+            for piece in work {
+                let given: [CancelAnswer]
+                switch piece {
+                case .job:
+                    given = Array(ofJobs.prefix(1))
+                    ofJobs = ofJobs.dropFirst()
+                case .graph(let id):
+                    guard continues else { continue }
+                    do throws(ControlProblem) {
+                        given = try await session.control.cancel(.graph(id))
+                    } catch {
+                        fail(error)
+                        // A graph that does not exist does not prevent cancelling the others.
+                        continues = error.code == .notFound
+                        continue
+                    }
+                }
+                answers += given
+                for answer in given where answer.result == .unknown { fail(.noJob(answer.job)) }
+                if session.isJSON { continue }
+                for answer in given {
+                    if let line = Self.line(answer) { try session.output.line(line) }
+                }
+                if given.isEmpty {
+                    try session.output.line("\(piece.name)  nothing to cancel: every job is final")
+                }
+            }
+            if session.isJSON { try session.output.json(answers.json) }
+            if answers.contains(where: { $0.result == .cancelled || $0.result == .requested }) {
+                try session.noteWritten()
+            }
+            if let failure { throw failure }
+            return .success
         }
 
         /// Returns nil for a job that does not exist, which is reported as a failure.

@@ -8,7 +8,7 @@ extension Halyard {
             commandName: "definitions", abstract: "Apply, list, show, remove and export definitions.",
             subcommands: [List.self, Show.self, Apply.self, Remove.self, Export.self], defaultSubcommand: List.self)
 
-        struct List: Verb {
+        struct List: SessionVerb {
             static let configuration = CommandConfiguration(
                 commandName: "list", abstract: "List definitions and graph definitions.")
 
@@ -17,25 +17,18 @@ extension Halyard {
 
             @OptionGroup var common: CommonOptions
 
-            func run(in surroundings: Surroundings) async throws -> ExitCode {
-                let set = try await Session.with(common, for: .reading, in: surroundings) {
-                    try await $0.control.definitions()
-                }
-                let all = set.definitions.map(\.definition.name) + set.graphs.map(\.definition.name)
-                if names, common.json {
-                    try surroundings.output.json(JSONText(elements: all.map { JSONText(string: $0) }))
-                } else if names {
-                    for name in all { try surroundings.output.line("\(name)") }
-                } else if common.json {
-                    try surroundings.output.json(set.json)
+            func run(in session: Session) async throws -> ExitCode {
+                let set = try await session.control.definitions()
+                if names {
+                    try session.print(set.names) { for name in set.names { try $0.line("\(name)") } }
                 } else {
-                    try surroundings.output.table(DefinitionText.table(set))
+                    try session.print(set, DefinitionText.table(set))
                 }
                 return .success
             }
         }
 
-        struct Show: Verb {
+        struct Show: SessionVerb {
             static let configuration = CommandConfiguration(
                 commandName: "show",
                 abstract: "Show a definition with its input fields, or a graph definition with its nodes.")
@@ -45,26 +38,15 @@ extension Halyard {
 
             @OptionGroup var common: CommonOptions
 
-            func run(in surroundings: Surroundings) async throws -> ExitCode {
-                let set = try await Session.with(common, for: .reading, in: surroundings) {
-                    try await $0.control.definitions()
-                }
-                let (output, now) = (surroundings.output, surroundings.now())
+            func run(in session: Session) async throws -> ExitCode {
+                let set = try await session.control.definitions()
                 if let stored = set.definitions.first(where: { $0.definition.name == name }) {
                     let kind = set.kinds.first { $0.name == stored.definition.kind }
-                    if common.json {
-                        try output.json(stored.json)
-                    } else {
-                        try DefinitionText.write(stored, kind: kind, now: now, to: output)
-                    }
+                    try session.print(stored) { try DefinitionText.write(stored, kind: kind, now: session.now, to: $0) }
                 } else if let stored = set.graphs.first(where: { $0.definition.name == name }) {
-                    if common.json {
-                        try output.json(stored.json)
-                    } else {
-                        try DefinitionText.write(stored, now: now, to: output)
-                    }
+                    try session.print(stored) { try DefinitionText.write(stored, now: session.now, to: $0) }
                 } else {
-                    throw UnknownName.definition(name, in: set)
+                    try UnknownName.check("definition", name, among: set.names, see: "halyard definitions list")
                 }
                 return .success
             }
@@ -88,29 +70,25 @@ extension Halyard {
                 let document = try source.readText(limit: 16 << 20)
                 return try await Session.with(common, for: .writing, in: surroundings) { session in
                     let lines = try await session.control.apply(document, dryRun: dryRun)
-                    if common.json {
-                        try surroundings.output.json(lines.json)
-                    } else {
-                        for line in lines {
-                            for text in DefinitionText.difference(line) { try surroundings.output.line(text) }
-                        }
+                    try session.print(lines) { output in
+                        for line in lines { for text in DefinitionText.difference(line) { try output.line(text) } }
                     }
                     for line in lines {
-                        if let warning = line.warning { try surroundings.note("\(line.type) \(line.name): \(warning)") }
+                        if let warning = line.warning { try session.note("\(line.type) \(line.name): \(warning)") }
                     }
                     if lines.isEmpty {
-                        try surroundings.note("nothing to change: the document is empty")
+                        try session.note("nothing to change: the document is empty")
                     } else if dryRun {
-                        try surroundings.note("nothing was written (--dry-run)")
+                        try session.note("nothing was written (--dry-run)")
                     } else {
-                        try session.noteWritten(in: surroundings)
+                        try session.noteWritten()
                     }
                     return .success
                 }
             }
         }
 
-        struct Remove: Verb {
+        struct Remove: WritingVerb {
             static let configuration = CommandConfiguration(
                 commandName: "remove", abstract: "Remove definitions; jobs already enqueued with them still run.",
                 discussion: Removal.promise)
@@ -120,32 +98,22 @@ extension Halyard {
 
             @OptionGroup var common: CommonOptions
 
-            func run(in surroundings: Surroundings) async throws -> ExitCode {
-                try await Removal(common, surroundings).remove(
-                    "definition", name,
-                    known: {
-                        let set = try await $0.definitions()
-                        return set.definitions.map(\.definition.name) + set.graphs.map(\.definition.name)
-                    }
+            func run(in session: Session) async throws -> ExitCode {
+                try await Removal(session).remove(
+                    "definition", name, known: { try await $0.definitions().names }
                 ) { name, control in try await control.removeDefinition(name) }
             }
         }
 
-        struct Export: Verb {
+        struct Export: SessionVerb {
             static let configuration = CommandConfiguration(
                 commandName: "export", abstract: "Print all definitions as a YAML document that apply accepts.")
 
             @OptionGroup var common: CommonOptions
 
-            func run(in surroundings: Surroundings) async throws -> ExitCode {
-                let document = try await Session.with(common, for: .reading, in: surroundings) {
-                    try await $0.control.exportDefinitions()
-                }
-                if common.json {
-                    try surroundings.output.json(JSONText(string: document))
-                } else {
-                    try surroundings.output.document(document)
-                }
+            func run(in session: Session) async throws -> ExitCode {
+                let document = try await session.control.exportDefinitions()
+                try session.print(document) { try $0.document(document) }
                 return .success
             }
         }

@@ -53,17 +53,17 @@ extension Halyard.Enqueue {
         .value("--lines") { $0.lines = $1 },
         .values("--after") { $0.after.append(try AfterArgument.read($1)) },
         .value("--at") { $0.at = try TimeArgument.read($1) },
-        .value("--in") { $0.delay = try DurationArgument.read($1) },
+        .value("--in") { $0.delay = try Duration.read($1) },
         .flag("--copy") { $0.copy = true },
         .value("--queue") { $0.options.queue = try NameArgument.read($1) },
         .value("--priority") { verb, text in
-            guard let priority = Priority(argument: text) else { throw UnreadableArgument(description: text) }
+            guard let priority = Priority(argument: text) else { throw ArgumentProblem(description: text) }
             verb.options.priority = priority
         },
         .value("--key") { $0.options.key = $1 },
         .flag("--wait") { $0.waiting.wait = true },
-        .value("--timeout") { $0.waiting.timeout = try DurationArgument.read($1) },
-        .value("--reconnect") { $0.waiting.follow.reconnect = try DurationArgument.read($1) },
+        .value("--timeout") { $0.waiting.timeout = try Duration.read($1) },
+        .value("--reconnect") { $0.waiting.follow.reconnect = try Duration.read($1) },
         .value("--socket") { $0.common.socket = $1 },
         .value("--database") { $0.common.database = $1 },
         .flag("--json") { $0.common.json = true },

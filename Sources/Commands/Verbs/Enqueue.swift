@@ -67,8 +67,8 @@ extension Halyard {
         @Option(
             name: .customLong("in"),
             help: ArgumentHelp("Earliest start, counted from now, e.g. 30s, 5m, 1h30m.", valueName: "duration"),
-            transform: DurationArgument.read)
-        var delay: DurationArgument?
+            transform: Duration.read)
+        var delay: Duration?
 
         @Flag(help: "Copy files into the daemon's spool even if the daemon can read them.")
         var copy = false
@@ -108,16 +108,15 @@ extension Halyard {
             if let lines {
                 let file = try InputFile(lines, in: surroundings)
                 return try await Session.with(common, for: .writing, in: surroundings) { session in
-                    try await LineSubmission(session: session, surroundings: surroundings, isJSON: common.json)
-                        .submit(file)
+                    try await LineSubmission(session: session).submit(file)
                 }
             }
             let typed = try TypedInput(
                 base: try readInput(in: surroundings), assignments: assignments, arguments: arguments)
             return try await Session.with(common, for: .writing, in: surroundings) { session in
-                let receipt = try await submit(typed, session, surroundings)
-                try session.noteWritten(in: surroundings, willRun: true)
-                return try await Waiting(session, surroundings, common, waiting.follow).wait(for: receipt, waiting)
+                let receipt = try await submit(typed, session)
+                try session.noteWritten(willRun: true)
+                return try await session.wait(for: receipt, waiting)
             }
         }
 
@@ -136,9 +135,7 @@ extension Halyard {
             return object
         }
 
-        private func submit(
-            _ typed: TypedInput, _ session: Session, _ surroundings: Surroundings
-        ) async throws -> EnqueueReceipt {
+        private func submit(_ typed: TypedInput, _ session: Session) async throws -> EnqueueReceipt {
             let name = name ?? ""
             var input = typed.plain
             // Other jobs that run first may create the file.
@@ -148,11 +145,10 @@ extension Halyard {
                 startsLater = startsLater || definitions.graphs.contains { $0.definition.name == name }
                 input = try typed.resolve(for: name, in: definitions, copiesAll: copy)
             }
-            let now = surroundings.now()
             var start = Submission.Start.now
-            if let at { start = .at(at.moment(now: now)) }
-            if let delay { start = .after(delay.duration) }
-            let files = Spooling(session: session, surroundings: surroundings)
+            if let at { start = .at(at.moment(now: session.now)) }
+            if let delay { start = .after(delay) }
+            let files = Spooling(session: session)
             try files.makeAbsolute(&input, mayComeLater: startsLater)
             if copy, input?.files.isEmpty != false {
                 throw CommandFailure(
@@ -187,9 +183,9 @@ extension Halyard {
                 failure.details.append("Write: \(usage). See: halyard definitions show \(name)")
                 throw failure
             }
-            let receipt = try answer.tell(isJSON: common.json, in: surroundings)
+            let receipt = try answer.report(in: session)
             if !session.isDaemon, let file = input?.files.first {
-                try surroundings.note("the daemon will read \(file.path) itself; the file must be inside its roots")
+                try session.note("the daemon will read \(file.path) itself; the file must be inside its roots")
             }
             return receipt
         }

@@ -3,7 +3,7 @@ import ControlProtocol
 import Jobs
 
 extension Halyard {
-    struct Graph: Verb {
+    struct Graph: SessionVerb {
         enum Format: String, ExpressibleByArgument, CaseIterable { case tree, dot, mermaid, json }
 
         static let configuration = CommandConfiguration.ofDirectVerb(
@@ -30,49 +30,37 @@ extension Halyard {
             guard (1...10_000).contains(limit) else { throw ValidationError("--limit takes 1 to 10000.") }
         }
 
-        func run(in surroundings: Surroundings) async throws -> ExitCode {
-            guard let graph else { return try await list(in: surroundings) }
-            return try await Session.with(common, for: .reading, in: surroundings) { session in
-                try await Self.draw(graph, as: common.json ? .json : format, session, surroundings)
-                return .success
-            }
+        func run(in session: Session) async throws -> ExitCode {
+            if let graph { try await Self.draw(graph, as: format, session) } else { try await list(session) }
+            return .success
         }
 
-        static func draw(
-            _ graph: GraphID, as format: Format, _ session: Session, _ surroundings: Surroundings
-        ) async throws {
+        static func draw(_ graph: GraphID, as format: Format, _ session: Session) async throws {
             let detail = try await session.control.graph(graph)
-            let output = surroundings.output
-            switch format {
+            let output = session.output
+            switch session.isJSON ? .json : format {
             case .json: try output.json(detail.json)
-            case .tree: try GraphTree(detail: detail, now: surroundings.now()).write(to: output)
+            case .tree: try GraphTree(detail: detail, now: session.now).write(to: output)
             case .dot: try GraphDiagram.writeDot(detail, to: output)
             case .mermaid: try GraphDiagram.writeMermaid(detail, to: output)
             }
-            try session.noteRunning(detail.jobs.map(\.state), in: surroundings)
+            try session.noteRunning(detail.jobs.map(\.state))
         }
 
-        private func list(in surroundings: Surroundings) async throws -> ExitCode {
-            let graphs = try await Session.with(common, for: .reading, in: surroundings) {
-                try await $0.control.graphs(limit: limit, before: before)
-            }
-            if common.json || format == .json {
-                try surroundings.output.json(graphs.json)
-                return .success
-            }
-            let now = surroundings.now()
-            var table = Table([
-                .init("GRAPH", .right), .init("NAME", shrinks: true), .init("ENQUEUED"), .init("FINISHED"),
-                .init("JOBS", shrinks: true),
-            ])
-            table.rows = graphs.map { graph in
-                [
-                    "\(graph.id)", "\(graph.name ?? "")", "\(TimeText.relative(graph.enqueuedAt, to: now))",
-                    "\(graph.finishedAt.map { TimeText.relative($0, to: now) } ?? "")", graph.counts.text,
-                ]
-            }
-            try surroundings.output.table(table)
-            return .success
+        private func list(_ session: Session) async throws {
+            let graphs = try await session.control.graphs(limit: limit, before: before)
+            if format == .json { return try session.output.json(graphs.json) }
+            let now = session.now
+            try session.print(
+                graphs,
+                Table(
+                    graphs,
+                    [
+                        .init("GRAPH", .right) { "\($0.id)" }, .init("NAME", shrinks: true) { "\($0.name ?? "")" },
+                        .init("ENQUEUED") { "\(TimeText.relative($0.enqueuedAt, to: now))" },
+                        .init("FINISHED") { "\($0.finishedAt.map { TimeText.relative($0, to: now) } ?? "")" },
+                        .init("JOBS", shrinks: true) { $0.counts.text },
+                    ]))
         }
     }
 }

@@ -3,7 +3,7 @@ import ControlProtocol
 import Jobs
 
 extension Halyard {
-    struct List: Verb {
+    struct List: SessionVerb {
         static let configuration = CommandConfiguration.ofDirectVerb(
             commandName: "list", abstract: "List jobs, newest first.", aliases: ["ls"])
 
@@ -49,25 +49,21 @@ extension Halyard {
             guard (1...10_000).contains(limit) else { throw ValidationError("--limit takes 1 to 10000.") }
         }
 
-        func run(in surroundings: Surroundings) async throws -> ExitCode {
+        func run(in session: Session) async throws -> ExitCode {
             let states = open ? Set(JobState.allCases.filter { !$0.isFinal }) : state.isEmpty ? nil : Set(state)
             let filter = JobFilter(
                 states: states, queue: queue, definition: definition, kind: kind, graph: graph, after: after,
                 order: oldestFirst ? .oldestFirst : .newestFirst, limit: limit)
-            return try await Session.with(common, for: .reading, in: surroundings) { session in
-                let jobs = try await session.control.jobs(filter)
-                if jobs.isEmpty { try await refuseUnknownNames(session) }
-                if common.json {
-                    try surroundings.output.json(jobs.json)
-                } else {
-                    try surroundings.output.table(JobTable.table(jobs, now: surroundings.now()))
-                    if let last = jobs.last, filter.mayContinue(after: jobs) {
-                        try surroundings.note("there may be more: add --after \(last.id)")
-                    }
+            let jobs = try await session.control.jobs(filter)
+            if jobs.isEmpty { try await refuseUnknownNames(session) }
+            try session.print(jobs) { output in
+                try output.table(JobTable.table(jobs, now: session.now))
+                if let last = jobs.last, filter.mayContinue(after: jobs) {
+                    try session.note("there may be more: add --after \(last.id)")
                 }
-                try session.noteRunning(jobs.map(\.state), in: surroundings)
-                return .success
             }
+            try session.noteRunning(jobs.map(\.state))
+            return .success
         }
 
         /// Refuses unknown names. An empty list because of a mistyped name would look like good news.
@@ -75,8 +71,13 @@ extension Halyard {
             if let queue { try UnknownName.check(queue: queue, among: try await session.control.queues()) }
             if definition != nil || kind != nil {
                 let known = try await session.control.definitions()
-                if let definition { try UnknownName.check(definition: definition, in: known) }
-                if let kind { try UnknownName.check(kind: kind, in: known) }
+                let see = "halyard definitions list"
+                // Graph definitions are excluded, since no job has one.
+                if let definition {
+                    let names = known.definitions.map(\.definition.name)
+                    try UnknownName.check("definition", definition, among: names, see: see)
+                }
+                if let kind { try UnknownName.check("kind", kind, among: known.kinds.map(\.name), see: see) }
             }
             if let graph { _ = try await session.control.graph(graph) }
         }

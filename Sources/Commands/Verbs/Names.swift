@@ -40,9 +40,7 @@ extension Halyard {
 
         private func names(_ control: SocketControl) async throws(ControlProblem) -> [String] {
             switch subject {
-            case .definitions:
-                let all = try await control.definitions()
-                return (all.definitions.map(\.definition.name) + all.graphs.map(\.definition.name)).sorted()
+            case .definitions: return try await control.definitions().names.sorted()
             case .queues: return try await control.queues().map(\.settings.name)
             case .schedules: return try await control.schedules().map(\.schedule.name)
             case .graphs: return try await control.graphs(limit: Self.mostNumbers, before: nil).map { "\($0.id)" }

@@ -3,7 +3,7 @@ import ControlProtocol
 import Jobs
 
 extension Halyard {
-    struct PrintResult: Verb {
+    struct PrintResult: SessionVerb {
         static let configuration = CommandConfiguration.ofDirectVerb(
             commandName: "result", abstract: "Print the result of a job.",
             discussion: """
@@ -17,20 +17,15 @@ extension Halyard {
 
         @OptionGroup var common: CommonOptions
 
-        func run(in surroundings: Surroundings) async throws -> ExitCode {
-            let result = try await Session.with(common, for: .reading, in: surroundings) {
-                try await $0.control.result(job)
-            }
-            guard let result else {
+        func run(in session: Session) async throws -> ExitCode {
+            guard let result = try await session.control.result(job) else {
                 throw CommandFailure(.jobOpen, "Job \(job) is not final yet. Wait for it with: halyard wait \(job)")
             }
-            if common.json { try surroundings.output.json(result.json) }
-            switch result.value {
-            case .succeeded(let value):
-                if !common.json { try surroundings.output.json(value) }
-            case .ended(let outcome, let failure):
-                if !common.json {
-                    try surroundings.note("job \(job) \(outcome.name, outcome.state.style): " + failure.text)
+            try session.print(result) { output in
+                switch result.value {
+                case .succeeded(let value): try output.json(value)
+                case .ended(let outcome, let failure):
+                    try session.note("job \(job) \(outcome.name, outcome.state.style): " + failure.text)
                 }
             }
             return ExitCode(states: [result.outcome.state])

@@ -14,8 +14,8 @@ extension Halyard {
 
         @Option(
             help: ArgumentHelp("Only jobs that finished longer ago than this, e.g. 30d.", valueName: "duration"),
-            transform: DurationArgument.read)
-        var olderThan: DurationArgument
+            transform: Duration.read)
+        var olderThan: Duration
 
         @Option(help: ArgumentHelp("Only jobs with this outcome; may be repeated.", valueName: "outcome"))
         var outcome: [Outcome] = []
@@ -26,7 +26,7 @@ extension Halyard {
         @OptionGroup var common: CommonOptions
 
         func run(in surroundings: Surroundings) async throws -> ExitCode {
-            let before = surroundings.now() + (.zero - olderThan.duration)
+            let before = surroundings.now() + (.zero - olderThan)
             let outcomes = outcome.isEmpty ? Set(Outcome.allCases) : Set(outcome)
             if !yes {
                 let question: StyledText =
@@ -39,19 +39,17 @@ extension Halyard {
             return try await Session.with(common, for: .writing, in: surroundings) { session in
                 let answer = try await session.control.prune(
                     PruneRequest(finishedBefore: before, outcomes: outcomes))
-                if common.json {
-                    try surroundings.output.json(answer.json)
-                    return .success
-                }
-                try surroundings.output.line("\(AmountText.count(answer.deleted, "job")) deleted")
-                if answer.keptByGraph > 0 {
-                    try surroundings.note(
-                        "\(AmountText.count(answer.keptByGraph, "job")) kept: the graph has another outcome and is deleted only as a whole. See: halyard graph"
-                    )
-                }
-                if answer.keptByDependents > 0 {
-                    try surroundings.note(
-                        "\(AmountText.count(answer.keptByDependents, "job")) kept: remaining jobs depend on them")
+                try session.print(answer) { output in
+                    try output.line("\(AmountText.count(answer.deleted, "job")) deleted")
+                    if answer.keptByGraph > 0 {
+                        try session.note(
+                            "\(AmountText.count(answer.keptByGraph, "job")) kept: the graph has another outcome and is deleted only as a whole. See: halyard graph"
+                        )
+                    }
+                    if answer.keptByDependents > 0 {
+                        try session.note(
+                            "\(AmountText.count(answer.keptByDependents, "job")) kept: remaining jobs depend on them")
+                    }
                 }
                 return .success
             }

@@ -8,28 +8,21 @@ extension Halyard {
             commandName: "queues", abstract: "List, pause, resume, set and remove queues.",
             subcommands: [List.self, Pause.self, Resume.self, Set.self, Remove.self], defaultSubcommand: List.self)
 
-        struct List: Verb {
+        struct List: SessionVerb {
             static let configuration = CommandConfiguration(
                 commandName: "list", abstract: "List the queues with their job counts.")
 
             @OptionGroup var common: CommonOptions
 
-            func run(in surroundings: Surroundings) async throws -> ExitCode {
-                try await Session.with(common, for: .reading, in: surroundings) { session in
-                    let queues = try await session.control.queues()
-                    if common.json {
-                        try surroundings.output.json(queues.json)
-                    } else {
-                        try surroundings.output.table(QueueTable.table(queues, now: surroundings.now()))
-                    }
-                    let hasRunning = queues.contains { $0.counts[.running] > 0 }
-                    try session.noteRunning(hasRunning ? [.running] : [], in: surroundings)
-                    return .success
-                }
+            func run(in session: Session) async throws -> ExitCode {
+                let queues = try await session.control.queues()
+                try session.print(queues, QueueTable.table(queues, now: session.now))
+                try session.noteRunning(queues.contains { $0.counts[.running] > 0 } ? [.running] : [])
+                return .success
             }
         }
 
-        struct Pause: Verb {
+        struct Pause: WritingVerb {
             static let configuration = CommandConfiguration(
                 commandName: "pause", abstract: "Stop queues from starting jobs; running jobs continue.")
 
@@ -38,12 +31,12 @@ extension Halyard {
 
             @OptionGroup var common: CommonOptions
 
-            func run(in surroundings: Surroundings) async throws -> ExitCode {
-                try await Queues.change(queue.map { QueueChange(name: $0, isPaused: true) }, common, in: surroundings)
+            func run(in session: Session) async throws -> ExitCode {
+                try await Queues.change(queue.map { QueueChange(name: $0, isPaused: true) }, in: session)
             }
         }
 
-        struct Resume: Verb {
+        struct Resume: WritingVerb {
             static let configuration = CommandConfiguration(
                 commandName: "resume", abstract: "Let paused queues start jobs again.")
 
@@ -52,12 +45,12 @@ extension Halyard {
 
             @OptionGroup var common: CommonOptions
 
-            func run(in surroundings: Surroundings) async throws -> ExitCode {
-                try await Queues.change(queue.map { QueueChange(name: $0, isPaused: false) }, common, in: surroundings)
+            func run(in session: Session) async throws -> ExitCode {
+                try await Queues.change(queue.map { QueueChange(name: $0, isPaused: false) }, in: session)
             }
         }
 
-        struct Set: Verb {
+        struct Set: WritingVerb {
             static let configuration = CommandConfiguration(
                 commandName: "set", abstract: "Set a queue's limit and weight.",
                 discussion: """
@@ -92,14 +85,13 @@ extension Halyard {
                 }
             }
 
-            func run(in surroundings: Surroundings) async throws -> ExitCode {
+            func run(in session: Session) async throws -> ExitCode {
                 try await Queues.change(
-                    [QueueChange(name: queue, limit: limit, weight: weight)], common, creating: create,
-                    in: surroundings)
+                    [QueueChange(name: queue, limit: limit, weight: weight)], creating: create, in: session)
             }
         }
 
-        struct Remove: Verb {
+        struct Remove: WritingVerb {
             static let configuration = CommandConfiguration(
                 commandName: "remove", abstract: "Remove unused queues; their finished jobs stay.",
                 discussion: """
@@ -113,8 +105,8 @@ extension Halyard {
 
             @OptionGroup var common: CommonOptions
 
-            func run(in surroundings: Surroundings) async throws -> ExitCode {
-                try await Removal(common, surroundings).remove(
+            func run(in session: Session) async throws -> ExitCode {
+                try await Removal(session).remove(
                     "queue", queue, known: { try await $0.queues().map(\.settings.name) }
                 ) { name, control in try await control.removeQueue(name) }
             }
@@ -123,29 +115,21 @@ extension Halyard {
         /// Changes queues. Refuses an unknown name unless `creating` is true, so that a mistyped name does not
         /// create a queue.
         private static func change(
-            _ changes: [QueueChange], _ common: CommonOptions, creating: Bool = false, in surroundings: Surroundings
+            _ changes: [QueueChange], creating: Bool = false, in session: Session
         ) async throws -> ExitCode {
-            try await Session.with(common, for: .writing, in: surroundings) { session in
-                let known = try await session.control.queues()
-                // Check all names before any queue is changed. The change itself checks again whether the queue
-                // exists.
-                for change in changes where !creating {
-                    try UnknownName.check(
-                        queue: change.name, among: known,
-                        hint: change.isPaused == nil ? "To create it, add --create. " : "")
-                }
-                var queues: [QueueRecord] = []
-                for change in changes {
-                    queues.append(try await session.control.change(change, create: creating))
-                }
-                if common.json {
-                    try surroundings.output.json(queues.json)
-                } else {
-                    try surroundings.output.table(QueueTable.table(queues, now: surroundings.now()))
-                }
-                try session.noteWritten(in: surroundings)
-                return .success
+            let known = try await session.control.queues()
+            // Check all names before any queue is changed. The change itself checks again whether the queue
+            // exists.
+            for change in changes where !creating {
+                try UnknownName.check(
+                    queue: change.name, among: known,
+                    hint: change.isPaused == nil ? "To create it, add --create. " : "")
             }
+            var queues: [QueueRecord] = []
+            for change in changes { queues.append(try await session.control.change(change, create: creating)) }
+            try session.print(queues, QueueTable.table(queues, now: session.now))
+            try session.noteWritten()
+            return .success
         }
     }
 }

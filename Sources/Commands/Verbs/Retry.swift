@@ -3,7 +3,7 @@ import ControlProtocol
 import Jobs
 
 extension Halyard {
-    struct Retry: Verb {
+    struct Retry: WritingVerb {
         static let configuration = CommandConfiguration.ofDirectVerb(
             commandName: "retry", abstract: "Run a finished job again as a new job.",
             discussion: """
@@ -28,18 +28,9 @@ extension Halyard {
         @OptionGroup var waiting: WaitOptions
         @OptionGroup var common: CommonOptions
 
-        func run(in surroundings: Surroundings) async throws -> ExitCode {
-            try await Session.with(common, for: .writing, in: surroundings) { session in
-                let receipt = try await session.control.retry(job, dependents: dependents, key: key)
-                if common.json {
-                    try surroundings.output.json(receipt.json)
-                } else {
-                    for id in receipt.jobs { try surroundings.output.line("\(id)") }
-                }
-                try surroundings.output.flush()
-                try session.noteWritten(in: surroundings, willRun: true)
-                return try await Waiting(session, surroundings, common, waiting.follow).wait(for: receipt, waiting)
-            }
+        func run(in session: Session) async throws -> ExitCode {
+            let receipt = try await session.control.retry(job, dependents: dependents, key: key)
+            return try await session.end(with: receipt, waiting)
         }
     }
 }

@@ -18,26 +18,20 @@ extension Halyard {
                 List.self, Show.self, Next.self, Pause.self, Resume.self, Run.self, Remove.self,
             ], defaultSubcommand: List.self)
 
-        struct List: Verb {
+        struct List: SessionVerb {
             static let configuration = CommandConfiguration(
                 commandName: "list", abstract: "List the schedules with their next and last times.")
 
             @OptionGroup var common: CommonOptions
 
-            func run(in surroundings: Surroundings) async throws -> ExitCode {
-                let schedules = try await Session.with(common, for: .reading, in: surroundings) {
-                    try await $0.control.schedules()
-                }
-                if common.json {
-                    try surroundings.output.json(schedules.json)
-                } else {
-                    try surroundings.output.table(ScheduleText.table(schedules, now: surroundings.now()))
-                }
+            func run(in session: Session) async throws -> ExitCode {
+                let schedules = try await session.control.schedules()
+                try session.print(schedules, ScheduleText.table(schedules, now: session.now))
                 return .success
             }
         }
 
-        struct Show: Verb {
+        struct Show: SessionVerb {
             static let configuration = CommandConfiguration(
                 commandName: "show", abstract: "Show a schedule with its next times.",
                 discussion: "Times are in the time zone of this machine, which the daemon uses too.")
@@ -47,21 +41,14 @@ extension Halyard {
 
             @OptionGroup var common: CommonOptions
 
-            func run(in surroundings: Surroundings) async throws -> ExitCode {
-                let schedules = try await Session.with(common, for: .reading, in: surroundings) {
-                    try await $0.control.schedules()
-                }
-                guard let record = schedules.first(where: { $0.schedule.name == name }) else {
-                    let names = schedules.map(\.schedule.name)
-                    throw CommandFailure(
-                        .noInput, NearestName.unknown("schedule", name, among: names, listing: "there are"),
-                        see: "halyard schedules list")
-                }
-                if common.json {
-                    try surroundings.output.json(record.json)
-                } else {
-                    try ScheduleText.write(
-                        record, zone: surroundings.zone, now: surroundings.now(), to: surroundings.output)
+            func run(in session: Session) async throws -> ExitCode {
+                let schedules = try await session.control.schedules()
+                let names = schedules.map(\.schedule.name)
+                try UnknownName.check("schedule", name, among: names, see: "halyard schedules list")
+                for record in schedules where record.schedule.name == name {
+                    try session.print(record) {
+                        try ScheduleText.write(record, zone: session.surroundings.zone, now: session.now, to: $0)
+                    }
                 }
                 return .success
             }
@@ -111,7 +98,7 @@ extension Halyard {
                 }
                 if common.json {
                     var answer = JSONObject()
-                    answer["calendar"] = JSONText(elements: parsed.map { JSONText(string: $0.description) })
+                    answer["calendar"] = parsed.map(\.description).json
                     answer["times"] = moments.json
                     try surroundings.output.json(answer.text)
                     return .success
@@ -130,7 +117,7 @@ extension Halyard {
             }
         }
 
-        struct Pause: Verb {
+        struct Pause: WritingVerb {
             static let configuration = CommandConfiguration(
                 commandName: "pause", abstract: "Stop schedules from firing; jobs already enqueued still run.")
 
@@ -139,12 +126,12 @@ extension Halyard {
 
             @OptionGroup var common: CommonOptions
 
-            func run(in surroundings: Surroundings) async throws -> ExitCode {
-                try await Schedules.setPaused(true, name, common, in: surroundings)
+            func run(in session: Session) async throws -> ExitCode {
+                try await Schedules.setPaused(true, name, in: session)
             }
         }
 
-        struct Resume: Verb {
+        struct Resume: WritingVerb {
             static let configuration = CommandConfiguration(
                 commandName: "resume", abstract: "Let paused schedules fire again.",
                 discussion: "Times that passed during the pause are skipped; to enqueue now, use halyard schedules run."
@@ -155,12 +142,12 @@ extension Halyard {
 
             @OptionGroup var common: CommonOptions
 
-            func run(in surroundings: Surroundings) async throws -> ExitCode {
-                try await Schedules.setPaused(false, name, common, in: surroundings)
+            func run(in session: Session) async throws -> ExitCode {
+                try await Schedules.setPaused(false, name, in: session)
             }
         }
 
-        struct Run: Verb {
+        struct Run: WritingVerb {
             static let configuration = CommandConfiguration(
                 commandName: "run", abstract: "Fire a schedule now, even if it is paused.",
                 discussion: "Prints the jobs' numbers. The schedule's times do not change.")
@@ -171,22 +158,12 @@ extension Halyard {
             @OptionGroup var waiting: WaitOptions
             @OptionGroup var common: CommonOptions
 
-            func run(in surroundings: Surroundings) async throws -> ExitCode {
-                try await Session.with(common, for: .writing, in: surroundings) { session in
-                    let receipt = try await session.control.run(schedule: name)
-                    if common.json {
-                        try surroundings.output.json(receipt.json)
-                    } else {
-                        for id in receipt.jobs { try surroundings.output.line("\(id)") }
-                    }
-                    try surroundings.output.flush()
-                    try session.noteWritten(in: surroundings, willRun: true)
-                    return try await Waiting(session, surroundings, common, waiting.follow).wait(for: receipt, waiting)
-                }
+            func run(in session: Session) async throws -> ExitCode {
+                try await session.end(with: try await session.control.run(schedule: name), waiting)
             }
         }
 
-        struct Remove: Verb {
+        struct Remove: WritingVerb {
             static let configuration = CommandConfiguration(
                 commandName: "remove", abstract: "Remove schedules; jobs already enqueued still run.",
                 discussion: Removal.promise)
@@ -196,8 +173,8 @@ extension Halyard {
 
             @OptionGroup var common: CommonOptions
 
-            func run(in surroundings: Surroundings) async throws -> ExitCode {
-                try await Removal(common, surroundings).remove("schedule", name, known: Schedules.names) {
+            func run(in session: Session) async throws -> ExitCode {
+                try await Removal(session).remove("schedule", name, known: Schedules.names) {
                     name, control in try await control.removeSchedule(name)
                 }
             }
@@ -208,23 +185,17 @@ extension Halyard {
         }
 
         private static func setPaused(
-            _ isPaused: Bool, _ names: [String], _ common: CommonOptions, in surroundings: Surroundings
+            _ isPaused: Bool, _ names: [String], in session: Session
         ) async throws -> ExitCode {
-            try await Session.with(common, for: .writing, in: surroundings) { session in
-                // A single unknown name is refused by `setPaused`, whose message is more precise.
-                if names.count > 1 {
-                    try UnknownName.check("schedule", names, among: try await Schedules.names(session.control))
-                }
-                var records: [ScheduleRecord] = []
-                for name in names { records.append(try await session.control.setPaused(isPaused, schedule: name)) }
-                if common.json {
-                    try surroundings.output.json(records.json)
-                } else {
-                    try surroundings.output.table(ScheduleText.table(records, now: surroundings.now()))
-                }
-                try session.noteWritten(in: surroundings)
-                return .success
+            // A single unknown name is refused by `setPaused`, whose message is more precise.
+            if names.count > 1 {
+                try UnknownName.check("schedule", names, among: try await Schedules.names(session.control))
             }
+            var records: [ScheduleRecord] = []
+            for name in names { records.append(try await session.control.setPaused(isPaused, schedule: name)) }
+            try session.print(records, ScheduleText.table(records, now: session.now))
+            try session.noteWritten()
+            return .success
         }
     }
 }

@@ -3,7 +3,7 @@ import ControlProtocol
 import Jobs
 
 extension Halyard {
-    struct Show: Verb {
+    struct Show: SessionVerb {
         static let configuration = CommandConfiguration.ofDirectVerb(
             commandName: "show", abstract: "Show everything about a job: times, attempts, dependencies, result.")
 
@@ -15,24 +15,15 @@ extension Halyard {
 
         @OptionGroup var common: CommonOptions
 
-        func run(in surroundings: Surroundings) async throws -> ExitCode {
-            try await Session.with(common, for: .reading, in: surroundings) { session in
-                let job: JobID
-                switch work {
-                case .job(let id): job = id
-                case .graph(let id):
-                    try await Graph.draw(id, as: common.json ? .json : .tree, session, surroundings)
-                    return .success
-                }
-                let detail = try await session.control.job(job)
-                if common.json {
-                    try surroundings.output.json(detail.json)
-                } else {
-                    try JobPage(detail: detail, now: surroundings.now()).write(to: surroundings.output)
-                }
-                try session.noteRunning([detail.job.state], in: surroundings)
-                return .success
+        func run(in session: Session) async throws -> ExitCode {
+            switch work {
+            case .graph(let id): try await Graph.draw(id, as: .tree, session)
+            case .job(let id):
+                let detail = try await session.control.job(id)
+                try session.print(detail) { try JobPage(detail: detail, now: session.now).write(to: $0) }
+                try session.noteRunning([detail.job.state])
             }
+            return .success
         }
     }
 }

@@ -40,7 +40,7 @@ extension Halyard {
                 throw error
             }
             await session.close()
-            guard case .database(let offline) = session.place, let daemon = offline.daemon else { return report }
+            guard case .database(let offline) = session.backend, let daemon = offline.daemon else { return report }
             report.state = .unreachable
             report.pid = offline.holder?.pid
             report.problems.append(daemon)

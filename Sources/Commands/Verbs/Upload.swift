@@ -60,7 +60,7 @@ extension Halyard {
 
         func run(in surroundings: Surroundings) async throws -> ExitCode {
             let tree = try FileTree(paths)
-            try tell(of: tree, surroundings)
+            try report(tree, surroundings)
             if to.hasMark, tree.files.contains(where: \.isStandardInput) {
                 throw CommandFailure(
                     .usage,
@@ -77,7 +77,7 @@ extension Halyard {
                 )
                 .resolve(for: definition, in: definitions)?.object
                 let common = fields ?? JSONObject()
-                let files = Spooling(session: session, surroundings: surroundings)
+                let files = Spooling(session: session)
                 let inputs = try tree.files.map { file in try files.absolute(input(for: file, common)) }
                 if !isOneAddressEnough(common, definitions) { try refuseSameAddress(tree.files) }
                 let enqueue = { inputs in try await self.enqueue(inputs, session) }
@@ -87,11 +87,11 @@ extension Halyard {
                 } else if tree.files.contains(where: \.isStandardInput) {
                     // Standard input can be read only once, so first ask which of the other files must be
                     // copied.
-                    var places = tree.files.indices.filter { tree.files[$0].isStandardInput }
+                    var indices = tree.files.indices.filter { tree.files[$0].isStandardInput }
                     let others = tree.files.indices.filter { !tree.files[$0].isStandardInput }
-                    places += try await RootsQuestion(session: session, definition: definition)
+                    indices += try await RootsQuestion(session: session, definition: definition)
                         .outside(others.map { inputs[$0] }).map { others[$0] }
-                    answer = try await files.enqueue(inputs, copying: places, by: enqueue)
+                    answer = try await files.enqueue(inputs, copying: indices, by: enqueue)
                 } else {
                     answer = try await enqueue(inputs)
                     if case .refused(let problem) = answer, problem.code == .outsideRoots {
@@ -99,18 +99,18 @@ extension Halyard {
                         answer = try await files.enqueue(inputs, copying: outside, by: enqueue)
                     }
                 }
-                let receipt = try answer.tell(isJSON: self.common.json, in: surroundings)
+                let receipt = try answer.report(in: session)
                 if !session.isDaemon {
                     try surroundings.note("the daemon will read the files itself; they must be inside its roots")
                 }
-                try session.noteWritten(in: surroundings, willRun: true)
-                return try await Waiting(session, surroundings, self.common, waiting.follow).wait(for: receipt, waiting)
+                try session.noteWritten(willRun: true)
+                return try await session.wait(for: receipt, waiting)
             }
         }
 
         private static let maxNamed = 10
 
-        private func tell(of tree: FileTree, _ surroundings: Surroundings) throws {
+        private func report(_ tree: FileTree, _ surroundings: Surroundings) throws {
             for (link, real) in tree.followed { try surroundings.note("\(link) is a link; uploading \(real)") }
             guard !tree.leftOut.isEmpty else { return }
             try surroundings.note("\(AmountText.count(tree.leftOut.count, "name")) left out:")

@@ -3,7 +3,7 @@ import ControlProtocol
 import Jobs
 
 extension Halyard {
-    struct Wait: Verb {
+    struct Wait: SessionVerb {
         static let configuration = CommandConfiguration.ofDirectVerb(
             commandName: "wait", abstract: "Wait until jobs or graphs are final.",
             discussion: """
@@ -18,17 +18,15 @@ extension Halyard {
 
         @Option(
             help: ArgumentHelp("How long to wait at most, e.g. 30s, 5m.", valueName: "duration"),
-            transform: DurationArgument.read
+            transform: Duration.read
         )
-        var timeout: DurationArgument?
+        var timeout: Duration?
 
         @OptionGroup var follow: FollowOptions
         @OptionGroup var common: CommonOptions
 
-        func run(in surroundings: Surroundings) async throws -> ExitCode {
-            try await Session.with(common, for: .reading, in: surroundings) { session in
-                try await Waiting(session, surroundings, common, follow).wait(for: work, timeout: timeout?.duration)
-            }
+        func run(in session: Session) async throws -> ExitCode {
+            try await Waiting(session, patience: follow.reconnect).wait(for: work, timeout: timeout)
         }
     }
 }

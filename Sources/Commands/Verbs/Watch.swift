@@ -3,7 +3,7 @@ import ControlProtocol
 import Jobs
 
 extension Halyard {
-    struct Watch: Verb {
+    struct Watch: SessionVerb {
         static let configuration = CommandConfiguration.ofDirectVerb(
             commandName: "watch", abstract: "Follow a job, a graph or everything, with live progress.",
             discussion: """
@@ -21,48 +21,31 @@ extension Halyard {
         @OptionGroup var follow: FollowOptions
         @OptionGroup var common: CommonOptions
 
-        func run(in surroundings: Surroundings) async throws -> ExitCode {
-            try await Session.with(common, for: .reading, in: surroundings) { session in
-                try session.requireDaemon("Watching")
-                let watching = Watching(
-                    session: session, scope: scope.scope, patience: follow.reconnect.duration,
-                    surroundings: surroundings)
-                return try await common.json ? watching.runJSON() : watching.run()
-            }
+        func run(in session: Session) async throws -> ExitCode {
+            try session.requireDaemon("Watching")
+            return try await Watching(session: session, scope: scope.scope, patience: follow.reconnect).run()
         }
     }
 }
 
 /// The scope to watch: `41`, `graph:7` or `all`.
-enum WatchArgument: Hashable, CustomStringConvertible {
+enum WatchArgument: Hashable, CustomStringConvertible, ParsedArgument {
     case work(WorkArgument)
     case all
 
     init?(argument: String) {
-        if argument == "all" {
+        guard argument != "all" else {
             self = .all
-        } else {
-            guard let work = WorkArgument(argument: argument) else { return nil }
-            self = .work(work)
+            return
         }
+        guard let work = WorkArgument(argument: argument) else { return nil }
+        self = .work(work)
     }
 
-    @Sendable static func read(_ text: String) throws -> WatchArgument {
-        if let scope = WatchArgument(argument: text) { return scope }
-        throw UnreadableArgument(description: "give a job's number, such as 41, a graph's as graph:7, or all")
+    static func remedy(for text: String) -> String {
+        "give a job's number, such as 41, a graph's as graph:7, or all"
     }
 
-    var description: String {
-        switch self {
-        case .work(let work): work.name
-        case .all: "all"
-        }
-    }
-
-    var scope: WatchScope {
-        switch self {
-        case .work(let work): work.scope
-        case .all: .all
-        }
-    }
+    var description: String { if case .work(let work) = self { work.name } else { "all" } }
+    var scope: WatchScope { if case .work(let work) = self { work.scope } else { .all } }
 }

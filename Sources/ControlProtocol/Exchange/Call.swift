@@ -47,13 +47,15 @@ public struct Call: Sendable {
     }
 }
 
-private func percentEncoded(_ text: String) -> String {
+/// Percent-encodes the bytes that are neither unreserved in a URL nor in `kept`.
+package func percentEncoded(_ text: String, keeping kept: String = "") -> String {
     var result = ""
     for byte in text.utf8 {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
-            UInt8(ascii: "~"):
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            result.unicodeScalars.append(Unicode.Scalar(byte))
+        case _ where "-_.~".utf8.contains(byte) || kept.utf8.contains(byte):
             result.unicodeScalars.append(Unicode.Scalar(byte))
         default:
             let digits = Array("0123456789ABCDEF".unicodeScalars)

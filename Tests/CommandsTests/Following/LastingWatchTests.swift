@@ -11,19 +11,24 @@ import Testing
 /// A daemon that has gone while its jobs were followed: nobody answers on its socket, and its database is there.
 @Suite struct LastingWatchTests {
     /// - Parameter failures: What opening the database says, before it opens.
-    private func session(_ shop: Workshop, failures: Failures = Failures()) async throws -> Session {
+    private func session(
+        _ shop: Workshop, failures: Failures = Failures(), errors: Capture = Capture()
+    ) async throws -> Session {
         let control = SocketControl(path: shop.socket)
         // Its answer names the database.
         try await RunningDaemon.with(shop) { _ in _ = try await control.queues() }
         return Session(
-            control: control, place: .daemon(socket: shop.socket),
+            control: control, backend: .daemon(socket: shop.socket),
+            surroundings: .captured(output: Capture(), errors: errors), isJSON: false,
             waitForDaemon: { () throws(ControlProblem) in try await control.waitForDaemon() },
             openStored: { (path) throws(StoreOpenError) in
                 if let failure = failures.next() { throw failure }
                 let store = try SQLiteJobStore.openReadOnly(at: path, options: .brief)
                 return Session(
                     control: StoreControl(store: store, database: path, version: "", now: { Samples.now }),
-                    place: .daemon(socket: shop.socket), waitForDaemon: { () throws(ControlProblem) in },
+                    backend: .daemon(socket: shop.socket),
+                    surroundings: .captured(output: Capture(), errors: errors), isJSON: false,
+                    waitForDaemon: { () throws(ControlProblem) in },
                     openStored: nil, close: { await store.close() })
             }, close: {})
     }
@@ -76,9 +81,9 @@ import Testing
         #expect(graph.lines == ["2 cancelled", "3 cancelled", "final"])
         // Why it failed is read there, too.
         let errors = Capture()
-        let surroundings = Surroundings.captured(output: Capture(), errors: errors)
-        try await FailureNotes(session: try await session(shop), surroundings: surroundings).tell([JobID(1): .failed])
-        try surroundings.errors.flush()
+        let session = try await session(shop, errors: errors)
+        try await FailureNotes(session: session).report([JobID(1): .failed])
+        try session.surroundings.errors.flush()
         #expect(errors.text.contains("job 1 failed: broken: It broke. See: halyard show 1"))
     }
 
@@ -171,11 +176,11 @@ import Testing
     /// The outcome is known, and so is the exit code.
     @Test func anUnreadableReasonIsNoError() async throws {
         let shop = try await Workshop()
-        let session = try await session(shop, failures: Failures(.missingFile(path: shop.database)))
         let errors = Capture()
-        let surroundings = Surroundings.captured(output: Capture(), errors: errors)
-        try await FailureNotes(session: session, surroundings: surroundings).tell([JobID(1): .failed])
-        try surroundings.errors.flush()
+        let session = try await session(
+            shop, failures: Failures(.missingFile(path: shop.database)), errors: errors)
+        try await FailureNotes(session: session).report([JobID(1): .failed])
+        try session.surroundings.errors.flush()
         #expect(errors.text.contains("the reasons for the failures are unknown: No daemon listens"))
     }
 }

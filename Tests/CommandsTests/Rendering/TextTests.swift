@@ -56,8 +56,12 @@ import Testing
     }
 
     @Test func aTableNarrowsItsWidestColumnFirst() {
-        var table = Table([.init("A", shrinks: true), .init("B", shrinks: true), .init("C", .right)])
-        table.rows = [["a long text in the first", "shorter text", "7"]]
+        let table = Table(
+            [7],
+            [
+                .init("A", shrinks: true) { _ in "a long text in the first" },
+                .init("B", shrinks: true) { _ in "shorter text" }, .init("C", .right) { "\($0)" },
+            ])
         #expect(
             table.lines(width: 30).map(\.plain) == ["A              B             C", "a long text …  shorter text  7"])
         #expect(table.lines(width: nil)[1].plain == "a long text in the first  shorter text  7")

@@ -10,7 +10,7 @@ enum GraphDiagram {
         try output.write("  rankdir=LR;\n  node [shape=box, style=\"rounded,filled\", fontname=\"sans-serif\"];\n")
         for job in detail.jobs.sorted(by: { $0.id < $1.id }) {
             try output.write(
-                "  j\(job.id) [label=\"\(quoted(job.title))\\n\(job.id) \(job.state.name)\", fillcolor=\"\(fill(job.state))\"];\n"
+                "  j\(job.id) [label=\"\(quoted(job.title))\\n\(job.id) \(job.state.name)\", fillcolor=\"\(job.state.fill)\"];\n"
             )
         }
         for edge in detail.edges {
@@ -39,19 +39,7 @@ enum GraphDiagram {
             try output.write("  j\(edge.dependency) \(arrow) j\(edge.dependent)\n")
         }
         for state in JobState.allCases {
-            try output.write("  classDef \(state.name) fill:\(fill(state))\n")
-        }
-    }
-
-    private static func fill(_ state: JobState) -> String {
-        switch state {
-        case .blocked, .scheduled: "#eeeeee"
-        case .ready: "#d7f0f7"
-        case .running: "#cfe2ff"
-        case .succeeded: "#d1f0d5"
-        case .failed: "#f8d0d0"
-        case .cancelled: "#fbe8c0"
-        case .skipped: "#e4e4e4"
+            try output.write("  classDef \(state.name) fill:\(state.fill)\n")
         }
     }
 

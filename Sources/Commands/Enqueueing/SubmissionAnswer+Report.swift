@@ -4,25 +4,21 @@ import Jobs
 extension SubmissionAnswer {
     /// Prints the number of each job, or the answer as JSON. Throws the problem of a refused submission. If the
     /// output cannot be written, the jobs are still enqueued, and the failure names them.
-    func tell(isJSON: Bool, in surroundings: Surroundings) throws -> EnqueueReceipt {
+    func report(in session: Session) throws -> EnqueueReceipt {
         switch self {
         case .refused(let problem): throw CommandFailure(problem)
         case .enqueued(let receipt), .duplicate(let receipt):
             do {
-                if isJSON {
-                    try surroundings.output.json(json)
-                } else {
-                    for job in receipt.jobs { try surroundings.output.line("\(job)") }
-                }
-                try surroundings.output.flush()
+                try session.print(self) { for job in receipt.jobs { try $0.line("\(job)") } }
+                try session.output.flush()
             } catch var failure as CommandFailure where failure.exit == .inputOutput {
                 failure.details.append("Do not enqueue again: \(receipt.jobsText) stored.")
                 throw failure
             }
             if case .duplicate = self {
-                try surroundings.note("the key was used before; nothing new was enqueued")
+                try session.note("the key was used before; nothing new was enqueued")
             }
-            if let text = receipt.skippedText { try surroundings.note(text) }
+            if let text = receipt.skippedText { try session.note(text) }
             return receipt
         }
     }
