@@ -286,7 +286,7 @@ let package = Package(
         tests(
             "Commands",
             [
-                "API", "Client", "ControlProtocol", "Jobs", "OperationTypes", "SQLiteStore", "StoreControl",
+                "API", "Client", "ControlProtocol", "Jobs", "OperationTypes", "SQLite", "SQLiteStore", "StoreControl",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ], exclude: ["Golden"]),
