@@ -126,19 +126,19 @@ import Testing
         #expect(daemon.requests.count == 1)
     }
 
-    private final class Place: Sendable {
+    private final class SharedPath: Sendable {
         let path = Mutex("")
     }
 
     /// The request may have been stored even if no daemon listens any longer.
     @Test(.timeLimit(.minutes(1)), arguments: Way.allCases)
     func aLostAnswerStaysUnknownWhenTheDaemonIsGone(way: Way) async throws {
-        let place = Place()
+        let shared = SharedPath()
         let daemon = try Daemon { _ in
-            unlink(place.path.withLock(\.self))
+            unlink(shared.path.withLock(\.self))
             return nil
         }
-        place.path.withLock { $0 = daemon.path }
+        shared.path.withLock { $0 = daemon.path }
         let submission = Submission(.definition("visit"), input: JSONText(trusted: Array("{}".utf8)))
         let error = await #expect(throws: ControlProblem.self) {
             try await way.run { try await SocketControl(path: daemon.path).enqueue([submission]) }
