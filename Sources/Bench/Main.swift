@@ -24,7 +24,7 @@ struct Main {
             report.add(try await measureStartLatency())
             report.add([try await measureGraphOfAThousand()])
             report.add([try await measureFlatClaims()])
-            report.add(try measureProcesses())
+            report.add(try await measureProcesses())
             report.add(try measureLoneEnqueue())
             report.add([try await measureLines()])
         case "callers": report.add(try measureCallers())

@@ -5,7 +5,7 @@ import Synchronization
 /// the caller enqueues a job and reads one; the limit applies to the 99th percentile.
 func measureCallers() throws -> [Row] {
     let scratch = try Scratch()
-    let daemon = try DaemonProcess(in: scratch.path, definitions: "definitions:\n  unfurl: {kind: unfurl}\n")
+    let daemon = try DaemonProcess(in: scratch.path)
     defer { daemon.stop() }
     try daemon.fill(jobs: 10_000)
     var rows: [Row] = []
@@ -20,7 +20,7 @@ func measureCallers() throws -> [Row] {
         usleep(3_000_000)
         withExtendedLifetime(peers) {}
     }
-    let listing = "GET /v1/jobs?limit=10000 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+    let listing = RawCaller.request("GET", "/v1/jobs?limit=10000", closes: true)
     let before = try Program.residentMegabytes(daemon.pid)
     var most = before
     try measure("40 callers that do not read") {
@@ -68,12 +68,12 @@ private func goodCaller(_ socket: String, while load: @escaping @Sendable () thr
     let body = #"{"definition":"unfurl","input":{"url":"https://example.com/"},"in_ms":36000000}"#
     while !isOver.load(ordering: .acquiring) {
         for request in [
-            "POST /v1/jobs HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)",
-            "GET /v1/jobs/1 HTTP/1.1\r\nHost: a\r\n\r\n",
+            RawCaller.request("POST", "/v1/jobs", body),
+            RawCaller.request("GET", "/v1/jobs/1"),
         ] {
             let start = ContinuousClock.now
             guard try caller.exchange(request) < 300 else { throw BenchError("the good caller was refused") }
-            waits.append((ContinuousClock.now - start) / .milliseconds(1))
+            waits.append(start.milliseconds)
         }
         usleep(10_000)
     }
@@ -120,18 +120,13 @@ extension DaemonProcess {
     fileprivate func post(_ path: String, _ body: String = "") throws { try request("POST", path, body) }
 
     fileprivate func awaitGraph(_ graph: Int) throws {
-        _ = try RawCaller(
-            socket, sending: "GET /v1/graphs/\(graph)/events HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
-        )
-        .readToEnd()
+        _ = try RawCaller(socket, sending: RawCaller.request("GET", "/v1/graphs/\(graph)/events", closes: true))
+            .readToEnd()
     }
 
     private func request(_ method: String, _ path: String, _ body: String, type: String = "application/json") throws {
-        let status = try RawCaller(
-            socket,
-            sending:
-                "\(method) \(path) HTTP/1.1\r\nHost: a\r\nContent-Type: \(type)\r\nConnection: close\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
-        ).readStatus()
+        let request = RawCaller.request(method, path, body, type: type, closes: true)
+        let status = try RawCaller(socket, sending: request).readStatus()
         guard status < 300 else { throw BenchError("\(method) \(path) was answered \(status)") }
     }
 }

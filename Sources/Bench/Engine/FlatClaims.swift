@@ -11,13 +11,10 @@ func measureFlatClaims() async throws -> Row {
     let many = scratch.file("many.db")
     try await fill(few, rows: 10_000)
     try await fill(many, rows: 1_000_000)
-    var withFew: [Double] = []
-    var withMany: [Double] = []
-    for _ in 0..<7 {
-        withFew.append(try await microsecondsPerClaim(in: few))
-        withMany.append(try await microsecondsPerClaim(in: many))
+    let medians = try await medians(ofRounds: 7) {
+        [try await microsecondsPerClaim(in: many), try await microsecondsPerClaim(in: few)]
     }
-    return Row("a claim among 1,000,000 rows", withMany.median, to: withFew.median, "µs/job", ratio: .atMost(1.2))
+    return Row("a claim among 1,000,000 rows", medians[0], to: medians[1], "µs/job", ratio: .atMost(1.2))
 }
 
 private func fill(_ path: String, rows: Int) async throws {

@@ -7,8 +7,7 @@ import SQLiteStore
 func measureGraphOfAThousand() async throws -> Row {
     let scratch = try Scratch()
     let engine = try await Engine(at: scratch.file("graph.db"), slots: 256)
-    var times: [Double] = []
-    for _ in 0..<7 {
+    let medians = try await medians(ofRounds: 7) {
         let jobs = (0..<1000).map { index in
             let layer = index / 100
             return engine.job(after: layer == 0 ? [] : (0..<3).map { (layer - 1) * 100 + (index + $0 * 7) % 100 })
@@ -17,8 +16,8 @@ func measureGraphOfAThousand() async throws -> Row {
         let start = ContinuousClock.now
         _ = try await engine.store.enqueue([NewGraph(isGraph: true, jobs: jobs)], now: SystemWallClock().now)
         await end.wait()
-        times.append((ContinuousClock.now - start) / .milliseconds(1))
+        return [start.milliseconds]
     }
     try await engine.stop()
-    return Row("graph of 1,000", times.median, "ms", .atMost(100))
+    return Row("graph of 1,000", medians[0], "ms", .atMost(100))
 }

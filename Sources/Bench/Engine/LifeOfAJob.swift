@@ -15,22 +15,18 @@ private let batch = 256
 /// in each transaction. The second row compares the same run with a log at the default level, written to a
 /// file, to the run without a log.
 func measureLifeOfAJob() async throws -> [Row] {
-    var ours: [Double] = []
-    var logged: [Double] = []
-    var baseline: [Double] = []
-    for _ in 0..<5 {
-        ours.append(try await lifeRate(logger: Engine.silent))
+    let medians = try await medians(ofRounds: 5) {
         let scratch = try Scratch()
         let file = open(scratch.file("log"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
         defer { close(file) }
-        logged.append(try await lifeRate(logger: fileLogger(file)))
-        let rate = halyard_baseline_run(scratch.file("c.db"), Int32(jobs), Int32(batch))
-        guard rate > 0 else { throw BenchError("the C loop failed") }
-        baseline.append(rate)
+        let (silent, logged) = (try await lifeRate(logger: Engine.silent), try await lifeRate(logger: fileLogger(file)))
+        let baseline = halyard_baseline_run(scratch.file("c.db"), Int32(jobs), Int32(batch))
+        guard baseline > 0 else { throw BenchError("the C loop failed") }
+        return [silent, logged, baseline]
     }
     return [
-        Row("life of a job, 256 at once", ours.median, to: baseline.median, "jobs/s", ratio: .atLeast(0.5)),
-        Row("life of a job with a log", logged.median, to: ours.median, "jobs/s", ratio: .atLeast(0.9)),
+        Row("life of a job, 256 at once", medians[0], to: medians[2], "jobs/s", ratio: .atLeast(0.5)),
+        Row("life of a job with a log", medians[1], to: medians[0], "jobs/s", ratio: .atLeast(0.9)),
     ]
 }
 

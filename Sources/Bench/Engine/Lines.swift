@@ -15,18 +15,16 @@ func measureLines() async throws -> Row {
         #"{"definition":"unfurl","input":{"url":"https://example.com/\#($0)"},"in_ms":36000000}"# + "\n"
     }.joined()
     try text.write(toFile: lines, atomically: true, encoding: .utf8)
-    var ours: [Double] = []
-    var baseline: [Double] = []
-    for _ in 0..<3 {
+    let medians = try await medians(ofRounds: 3) {
         let folder = try Scratch()
-        let daemon = try DaemonProcess(in: folder.path, definitions: "definitions:\n  unfurl: {kind: unfurl}\n")
+        let daemon = try DaemonProcess(in: folder.path)
         defer { daemon.stop() }
         let milliseconds = try Program.milliseconds(
             Program.sibling("halyard"), ["enqueue", "--lines", lines], environment: daemon.environment)
-        ours.append(Double(count) / milliseconds * 1000)
-        baseline.append(Double(count) / (try await insertJobs(count, in: folder.file("plain.db"))))
+        let seconds = try await insertJobs(count, in: folder.file("plain.db"))
+        return [Double(count) / milliseconds * 1000, Double(count) / seconds]
     }
-    return Row("halyard enqueue --lines", ours.median, to: baseline.median, "jobs/s", ratio: .atLeast(0.2))
+    return Row("halyard enqueue --lines", medians[0], to: medians[1], "jobs/s", ratio: .atLeast(0.2))
 }
 
 /// - Returns: The time in seconds.

@@ -5,7 +5,7 @@ import Foundation
 /// key.
 func measureLoneEnqueue() throws -> [Row] {
     let scratch = try Scratch()
-    let daemon = try DaemonProcess(in: scratch.path, definitions: "definitions:\n  unfurl: {kind: unfurl}\n")
+    let daemon = try DaemonProcess(in: scratch.path)
     defer { daemon.stop() }
     let count = 100
     let caller = try RawCaller(daemon.socket)
@@ -16,8 +16,7 @@ func measureLoneEnqueue() throws -> [Row] {
             // Scheduled far ahead, so that nothing runs during the measurement.
             let key = withKey ? #","key":"halyard-\#(100_000 + sent)""# : ""
             let body = #"{"definition":"unfurl","input":{"url":"https://example.com/"},"in_ms":36000000\#(key)}"#
-            let status = try caller.exchange(
-                "POST /v1/jobs HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+            let status = try caller.exchange(RawCaller.request("POST", "/v1/jobs", body))
             guard status == 201 else { throw BenchError("an enqueue was answered \(status)") }
         }
     }

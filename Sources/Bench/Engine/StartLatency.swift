@@ -37,6 +37,6 @@ private func millisecondsPerCommit(in path: String, count: Int) throws -> [Doubl
     return try (0..<count).map { _ in
         let start = ContinuousClock.now
         try insert.run()
-        return (ContinuousClock.now - start) / .milliseconds(1)
+        return start.milliseconds
     }
 }

@@ -75,13 +75,11 @@ func measureEnrich() async throws -> [Row] {
 private let rounds = 25
 
 private func pagesPerSecond(of pages: [[UInt8]], in place: DocumentReader.Place) async throws -> Double {
-    var rates: [Double] = []
-    for _ in 0..<5 {
+    try await medians(ofRounds: 5) {
         let start = processorSeconds()
         try await describeAll(pages, in: place)
-        rates.append(Double(pages.count * rounds) / (processorSeconds() - start))
-    }
-    return rates.median
+        return [Double(pages.count * rounds) / (processorSeconds() - start)]
+    }[0]
 }
 
 /// Reads all pages. When it returns, the sandboxes have ended, so that the kernel has added their CPU time to

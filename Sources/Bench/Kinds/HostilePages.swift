@@ -44,13 +44,12 @@ func measureHostilePages() async throws -> Row {
     var slowest = (milliseconds: 0.0, name: "")
     for page in HostilePage.allCases {
         let bytes = page.bytes
-        var times: [Double] = []
-        for _ in 0..<3 {
+        let milliseconds = try await medians(ofRounds: 3) {
             let start = ContinuousClock.now
             _ = try await reader.describe(bytes, from: "https://rigger.example/", contentType: "text/html")
-            times.append((ContinuousClock.now - start) / .milliseconds(1))
-        }
-        if times.median > slowest.milliseconds { slowest = (times.median, page.rawValue) }
+            return [start.milliseconds]
+        }[0]
+        if milliseconds > slowest.milliseconds { slowest = (milliseconds, page.rawValue) }
     }
     reader.endIdleSandboxes()
     return Row(

@@ -11,7 +11,7 @@ enum KindsBench: String, CaseIterable {
 
     func measure() async throws -> [Row] {
         switch self {
-        case .upload: try await withServer { try measureUploads(to: $0) }
+        case .upload: try await withServer { try await measureUploads(to: $0) }
         case .unfurl: try await withServer { try await measureUnfurl(at: $0) }
         case .enrich: try await measureEnrich() + [try await measureHostilePages()]
         }

@@ -3,6 +3,7 @@ import ControlProtocol
 import Foundation
 import Jobs
 import Programs
+import SQLite
 
 /// Measures jobs that each follow a chain of five requests, 32 at once, through the daemon: enqueued by
 /// `halyard enqueue --lines`, stored, run with the address check, logged, and their results stored. For
@@ -54,38 +55,37 @@ private struct UnfurlBench {
 
                 """, settings: ["HALYARD_NETWORK_ALLOW": "127.0.0.1:\(server.port)"])
         defer { daemon.stop() }
-        var (ours, curls, ourCPU, curlCPU): ([Double], [Double], [Double], [Double]) = ([], [], [], [])
-        for round in 0..<5 {
-            let links = (0..<Self.count).map { "\(server.origin)/\(readsPage ? "p1" : "1")?n=\(round)-\($0)" }
+        var finished = 0
+        let medians = try await medians(ofRounds: 5) {
+            let links = (finished..<finished + Self.count).map { "\(server.origin)/\(readsPage ? "p1" : "1")?n=\($0)" }
+            finished += Self.count
             let before = try Program.cpuMilliseconds(of: daemon.pid)
             let start = ContinuousClock.now
-            try await run(links, daemon, finished: Self.count * (round + 1))
-            ours.append(Double(Self.count) / ((ContinuousClock.now - start) / .seconds(1)))
-            ourCPU.append((try Program.cpuMilliseconds(of: daemon.pid) - before) / Double(Self.count))
-
+            try await run(links, daemon, finished: finished)
+            let milliseconds = start.milliseconds
+            let processor = try Program.cpuMilliseconds(of: daemon.pid) - before
             try links.map { "url = \"\($0)\"\noutput = \"/dev/null\"\n" }.joined()
                 .write(toFile: scratch.file("curl"), atomically: true, encoding: .utf8)
-            let cost = try Program.cost(
+            let curl = try Program.cost(
                 "/usr/bin/curl",
                 [
                     "--silent", "--location", "--fail", "--parallel", "--parallel-max", "32", "--config",
                     scratch.file("curl"),
                 ])
-            curls.append(Double(Self.count) / cost.milliseconds * 1000)
-            curlCPU.append(cost.cpuMilliseconds / Double(Self.count))
+            return [milliseconds, curl.milliseconds, processor, curl.cpuMilliseconds]
         }
         // Checks that no chain was answered from the cache.
-        let sample = try Program.output(
-            "/usr/bin/sqlite3",
-            [
-                scratch.file("halyard.db"),
-                "SELECT min(json_array_length(value, '$.hops')) || ' ' || count(json_extract(value, '$.title')) FROM results",
-            ])
-        let titles = readsPage ? Self.count * 5 : 0
+        let connection = try Connection(path: scratch.file("halyard.db"), access: .readOnly)
+        let query = try connection.prepare(
+            "SELECT min(json_array_length(value, '$.hops')) || ' ' || count(json_extract(value, '$.title')) FROM results"
+        )
+        let sample = try query.step() ? query.string(0) : ""
+        let titles = readsPage ? finished : 0
         guard sample == "5 \(titles)" else {
             throw BenchError("hops and titles of the chains: \(sample) in place of 5 \(titles)")
         }
-        return Result(rates: (ours.median, curls.median), costs: (ourCPU.median, curlCPU.median))
+        let each = medians.map { $0 / Double(Self.count) }
+        return Result(rates: (1000 / each[0], 1000 / each[1]), costs: (each[2], each[3]))
     }
 
     /// Enqueues a job for each link, and waits until all have succeeded.

@@ -7,17 +7,17 @@ import Programs
 /// Each turn sends a file of 256 MiB four times. The server writes each file to newly allocated memory. With
 /// larger files, a virtual machine that returns free memory to its host would do so between the turns, and
 /// allocating the memory again would cost the server more than the whole upload.
-func measureUploads(to server: Nginx) throws -> [Row] {
+func measureUploads(to server: Nginx) async throws -> [Row] {
     let scratch = try Scratch(in: "/dev/shm")
     let bench = UploadBench(server: server, folder: scratch.path)
     let (small, middle, large) = (scratch.file("64MiB"), scratch.file("256MiB"), scratch.file("1GiB"))
     try makeFile(small, mebibytes: 64)
     try makeFile(middle, mebibytes: 256)
     // Without TLS, the digest alone takes about twice the CPU time that curl needs for sending.
-    var rows = try bench.compare(middle, at: server.origin, name: "upload jobs", timesCurl: nil)
-    rows += try bench.compare(middle, at: server.tlsOrigin, name: "upload jobs over TLS", timesCurl: 2)
+    var rows = try await bench.compare(middle, at: server.origin, name: "upload jobs", timesCurl: nil)
+    rows += try await bench.compare(middle, at: server.tlsOrigin, name: "upload jobs over TLS", timesCurl: 2)
     try makeFile(large, mebibytes: 1024)
-    let peaks = try [small, large].map { try bench.peakMegabytes($0) }
+    let peaks = [try await bench.peakMegabytes(small), try await bench.peakMegabytes(large)]
     rows.append(
         Row("peak memory of the daemon, 1 GiB against 64 MiB", peaks[1], to: peaks[0], "MB", ratio: .atMost(1.25)))
     return rows
@@ -29,7 +29,7 @@ private struct UploadBench {
 
     private static let copies = 4
 
-    private func withDaemon<Value>(_ body: (UploadDaemon) throws -> Value) throws -> Value {
+    private func withDaemon<Value>(_ body: (UploadDaemon) async throws -> Value) async throws -> Value {
         let scratch = try Scratch()
         let daemon = try DaemonProcess(
             in: scratch.path,
@@ -39,11 +39,11 @@ private struct UploadBench {
                 "HALYARD_UPLOAD_ROOTS": folder,
             ])
         defer { daemon.stop() }
-        return try body(UploadDaemon(daemon: daemon))
+        return try await body(UploadDaemon(daemon: daemon))
     }
 
     /// - Parameter timesCurl: The limit for the CPU time, as a multiple of curl's; nil for no limit.
-    func compare(_ file: String, at site: String, name: String, timesCurl: Double?) throws -> [Row] {
+    func compare(_ file: String, at site: String, name: String, timesCurl: Double?) async throws -> [Row] {
         let addresses = [String](repeating: site + "/inbox/turn", count: Self.copies)
         let curl =
             ["--silent", "--fail", "--http1.1", "--cacert", server.certificate]
@@ -51,41 +51,42 @@ private struct UploadBench {
         let digest = ["dgst", "-sha256"] + addresses.map { _ in file }
         let size = try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int ?? 0
         let megabytes = Double(size * Self.copies) / 1_000_000
-        var (ours, curls) = ([Double](), [Double]())
-        var (processor, curlsProcessor, digests) = ([Double](), [Double](), [Double]())
-        try withDaemon { daemon in
+        let figures = try await withDaemon { daemon in
             // A first upload warms up memory and connections.
             try daemon.send(file, to: [site + "/inbox/turn"])
-            for _ in 0..<11 {
+            return try await medians(ofRounds: 11) {
                 let before = try daemon.processorSeconds()
                 let start = ContinuousClock.now
                 try daemon.send(file, to: addresses)
-                ours.append(megabytes / ((ContinuousClock.now - start) / .seconds(1)))
-                processor.append(try daemon.processorSeconds() - before)
-                let other = try Program.cost("/usr/bin/curl", curl)
-                curls.append(1000 * megabytes / other.milliseconds)
-                curlsProcessor.append(other.cpuMilliseconds / 1000)
-                digests.append(try Program.cost("/usr/bin/openssl", digest).cpuMilliseconds / 1000)
+                let milliseconds = start.milliseconds
+                let processor = try daemon.processorSeconds() - before
+                let curl = try Program.cost("/usr/bin/curl", curl)
+                let digestSeconds = try Program.cost("/usr/bin/openssl", digest).cpuMilliseconds / 1000
+                return [
+                    1000 * megabytes / milliseconds, 1000 * megabytes / curl.milliseconds, processor,
+                    curl.cpuMilliseconds / 1000, digestSeconds,
+                ]
             }
         }
+        let (processor, curlsProcessor, digests) = (figures[2], figures[3], figures[4])
         return [
-            Row("\(name), against curl -T", ours.median, to: curls.median, "MB/s", ratio: .atLeast(0.95)),
+            Row("\(name), against curl -T", figures[0], to: figures[1], "MB/s", ratio: .atLeast(0.95)),
             // A receipt contains the SHA-256 of the content, which curl does not compute.
             Row(
-                "\(name), processor time against curl and openssl dgst -sha256", processor.median,
-                to: curlsProcessor.median + digests.median, "s/GiB", ratio: .atMost(1.1)),
+                "\(name), processor time against curl and openssl dgst -sha256", processor,
+                to: curlsProcessor + digests, "s/GiB", ratio: .atMost(1.1)),
             Row(
-                "openssl dgst -sha256 of the same file, processor time against curl", digests.median,
-                to: curlsProcessor.median, "s/GiB", ratio: nil),
+                "openssl dgst -sha256 of the same file, processor time against curl", digests,
+                to: curlsProcessor, "s/GiB", ratio: nil),
             Row(
-                "\(name), processor time against curl, which takes no digest", processor.median,
-                to: curlsProcessor.median, "s/GiB", ratio: timesCurl.map { .atMost($0) }),
+                "\(name), processor time against curl, which takes no digest", processor,
+                to: curlsProcessor, "s/GiB", ratio: timesCurl.map { .atMost($0) }),
         ]
     }
 
     /// The daemon's peak memory after three uploads of the file.
-    func peakMegabytes(_ file: String) throws -> Double {
-        try withDaemon { daemon in
+    func peakMegabytes(_ file: String) async throws -> Double {
+        try await withDaemon { daemon in
             for _ in 0..<3 { try daemon.send(file, to: [server.origin + "/inbox/one"]) }
             return try daemon.peakMegabytes()
         }

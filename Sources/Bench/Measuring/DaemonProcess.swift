@@ -12,7 +12,10 @@ struct DaemonProcess {
     /// folder.
     ///
     /// - Parameter settings: Configuration, as environment variables.
-    init(in folder: String, definitions: String, settings: [String: String] = [:]) throws {
+    init(
+        in folder: String, definitions: String = "definitions:\n  unfurl: {kind: unfurl}\n",
+        settings: [String: String] = [:]
+    ) throws {
         self.folder = folder
         environment = [
             "HALYARD_DATABASE": folder + "/halyard.db", "HALYARD_SOCKET": folder + "/halyard.sock",

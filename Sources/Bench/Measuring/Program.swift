@@ -20,7 +20,7 @@ enum Program {
         while wait4(pid, &status, 0, &usage) < 0 {
             guard errno == EINTR else { throw BenchError("wait4: \(String(cString: strerror(errno)))") }
         }
-        let milliseconds = (ContinuousClock.now - start) / .milliseconds(1)
+        let milliseconds = start.milliseconds
         guard status == 0 else {
             throw BenchError("\(path) \(arguments.joined(separator: " ")) ended with status \(status)")
         }
@@ -82,23 +82,6 @@ enum Program {
             return (Double(kibibytes) ?? 0) * 1024 / 1_000_000
         }
         throw BenchError("no \(field) in /proc/\(process)/status")
-    }
-
-    /// Runs a program to its end and returns its standard output, without white space around it.
-    static func output(_ path: String, _ arguments: [String]) throws -> String {
-        let process = Process()
-        let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: path)
-        process.arguments = arguments
-        process.standardOutput = output
-        try process.run()
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else {
-            throw BenchError(
-                "\(path) \(arguments.joined(separator: " ")) ended with status \(process.terminationStatus)")
-        }
-        return text.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
     /// The path of this program.

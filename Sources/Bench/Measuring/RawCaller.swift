@@ -18,6 +18,18 @@ final class RawCaller: Sendable {
         send(text)
     }
 
+    /// The text of a request.
+    static func request(
+        _ method: String, _ path: String, _ body: String? = nil, type: String? = nil, closes: Bool = false
+    ) -> String {
+        let fields = [
+            "Host: a", type.map { "Content-Type: \($0)" }, body.map { "Content-Length: \($0.utf8.count)" },
+            closes ? "Connection: close" : nil,
+        ]
+        let head = ["\(method) \(path) HTTP/1.1"] + fields.compactMap(\.self)
+        return head.joined(separator: "\r\n") + "\r\n\r\n" + (body ?? "")
+    }
+
     deinit { close(descriptor) }
 
     private func send(_ text: String) {

@@ -103,3 +103,17 @@ extension [Double] {
         return sorted()[Int(Double(count - 1) * p)]
     }
 }
+
+/// Repeats a measurement that returns several figures, and returns the median of each.
+func medians(
+    ofRounds rounds: Int, isolation: isolated (any Actor)? = #isolation, _ measure: () async throws -> [Double]
+) async rethrows -> [Double] {
+    var measured: [[Double]] = []
+    for _ in 0..<rounds { measured.append(try await measure()) }
+    return measured[0].indices.map { figure in measured.map { $0[figure] }.median }
+}
+
+extension ContinuousClock.Instant {
+    /// The milliseconds since this instant.
+    var milliseconds: Double { (ContinuousClock.now - self) / .milliseconds(1) }
+}
