@@ -7,22 +7,23 @@ struct DefaultPaths {
 
     /// `HALYARD_SOCKET`, or the system's socket if it exists, or the socket of the user's session.
     var socket: String {
-        if let path = set(StandardPaths.Variable.socket) { return path }
-        let system = StandardPaths.socket
-        guard !exists(system), let session = set("XDG_RUNTIME_DIR") else { return system }
-        let own = session + "/halyard/halyard.sock"
-        return exists(own) ? own : system
+        path(
+            StandardPaths.Variable.socket, system: StandardPaths.socket,
+            own: set("XDG_RUNTIME_DIR").map { $0 + "/halyard/halyard.sock" })
     }
 
     /// `HALYARD_DATABASE`, or the system's database if it exists, or the database of the user.
     var database: String {
-        if let path = set(StandardPaths.Variable.database) { return path }
-        let system = StandardPaths.database
-        guard !exists(system), let state = set("XDG_STATE_HOME") ?? set("HOME").map({ $0 + "/.local/state" }) else {
-            return system
-        }
-        let own = state + "/halyard/halyard.db"
-        return exists(own) ? own : system
+        let state = set("XDG_STATE_HOME") ?? set("HOME").map { $0 + "/.local/state" }
+        return path(
+            StandardPaths.Variable.database, system: StandardPaths.database,
+            own: state.map { $0 + "/halyard/halyard.db" })
+    }
+
+    private func path(_ variable: String, system: String, own: String?) -> String {
+        if let path = set(variable) { return path }
+        guard !exists(system), let own, exists(own) else { return system }
+        return own
     }
 
     private func set(_ name: String) -> String? {

@@ -9,18 +9,22 @@ struct Watching {
     var patience: Duration
 
     func run() async throws -> ExitCode {
-        if session.isJSON { return try await runJSON() }
-        return session.output.isTerminal ? try await runLive() : try await runLines()
+        session.output.isTerminal && !session.isJSON ? try await runLive() : try await runLines()
     }
 
+    /// Prints lines for each event, or one JSON value.
     private func runLines() async throws -> ExitCode {
         var view = WatchView(isLive: false)
         let start = ContinuousClock.now
-        try await follow { event in
+        // Gaps are printed on standard error, separate from the data.
+        var watch = LastingWatch(session, scope, patience: patience) { notice in
+            if let text = notice.text { try session.note(text) }
+            guard case .event(let event) = notice else { return }
             let lines = view.apply(event, at: ContinuousClock.now - start, now: session.now)
-            for line in lines { try session.output.line(line) }
+            try session.print(event) { for line in lines { try $0.line(line) } }
             try session.output.flush()
         }
+        try await watch.run()
         return try await end(view.states)
     }
 
@@ -28,26 +32,6 @@ struct Watching {
     private func end(_ states: [JobID: JobState]) async throws -> ExitCode {
         try await FailureNotes(session: session, patience: patience).report(states)
         return ExitCode(states: states.values)
-    }
-
-    /// Prints one JSON value per line for each event.
-    private func runJSON() async throws -> ExitCode {
-        var states: [JobID: JobState] = [:]
-        try await follow { event in
-            if case .job(let job) = event { states[job.id] = job.state }
-            try session.output.json(event.json)
-            try session.output.flush()
-        }
-        return try await end(states)
-    }
-
-    /// Follows the events, and prints gaps on standard error, separate from the data.
-    private func follow(_ onEvent: @escaping (WatchEvent) throws -> Void) async throws {
-        var watch = LastingWatch(session, scope, patience: patience) { notice in
-            if let text = notice.text { try session.note(text) }
-            if case .event(let event) = notice { try onEvent(event) }
-        }
-        try await watch.run()
     }
 
     /// The state that the task that reads events shares with the task that draws.

@@ -74,24 +74,17 @@ public final class StoreControl: JobControl {
     }
 
     public func cancel(_ target: CancelTarget) async throws(ControlProblem) -> [CancelAnswer] {
-        do throws(StoreError) {
-            switch target {
-            case .jobs(let ids):
-                let results = try await store.cancel(ids, now: now())
-                return zip(ids, results).map { CancelAnswer(job: $0, result: $1) }
-            case .graph(let id):
-                if let results = try await store.cancel(graph: id, now: now()) {
-                    return results.sorted { $0.key < $1.key }.map { CancelAnswer(job: $0.key, result: $0.value) }
-                }
-            }
-        } catch {
-            throw ControlProblem(error)
+        switch target {
+        case .jobs(let ids):
+            let results = try await asked { () throws(StoreError) in try await store.cancel(ids, now: now()) }
+            return zip(ids, results).map { CancelAnswer(job: $0, result: $1) }
+        case .graph(let id):
+            let results = try await asked { () throws(StoreError) in try await store.cancel(graph: id, now: now()) }
+            guard let results else { throw .noGraph(id) }
+            return results.sorted { $0.key < $1.key }.map { CancelAnswer(job: $0.key, result: $0.value) }
         }
-        if case .graph(let id) = target { throw .noGraph(id) }
-        return []
     }
 
-    /// Deletes in small transactions, so that running jobs do not wait long.
     public func prune(_ request: PruneRequest) async throws(ControlProblem) -> PruneAnswer {
         var answer = PruneAnswer(deleted: 0)
         var below: JobID?
