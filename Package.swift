@@ -229,7 +229,7 @@ let package = Package(
         tests(
             "Kinds",
             [
-                "Jobs", "OperationTypes", "Pages", "Programs", "Samples", "Servers", "Web", "WebSyntax",
+                "CLinux", "Jobs", "OperationTypes", "Pages", "Programs", "Samples", "Servers", "Web", "WebSyntax",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),

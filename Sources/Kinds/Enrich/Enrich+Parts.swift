@@ -57,7 +57,7 @@ extension Enrich {
                 response throws(KindFailure) -> Step in
                 if Redirect.isRedirect(response.status) {
                     await response.discard()
-                    return .follow(try Redirect.target(of: response))
+                    return .follow(try Redirect.target(of: response.head))
                 }
                 guard response.isSuccess else { return .done(nil) }
                 let body = try await response.readDecoded(

@@ -91,7 +91,7 @@ public struct Enrich: Kind {
                 trail.record(response, method: .GET)
                 if Redirect.isRedirect(response.status) {
                     await response.discard()
-                    return (Step.follow(try Redirect.target(of: response)), trail)
+                    return (Step.follow(try Redirect.target(of: response.head)), trail)
                 }
                 if response.status == 304, !page.validators.isEmpty {
                     var output = Output(DocumentMetadata(url: "\(response.url)"), of: response)
@@ -150,7 +150,7 @@ public struct Enrich: Kind {
         let isJudged = metadata.charset != nil && (!metadata.saysWhatItIs || Wall.suspects(metadata.title))
         let signs = isJudged ? try await documents.read(SignsTask(), body.bytes, at: url) : nil
         if let wall = Wall.failure(response, title: metadata.title, page: signs) { throw wall }
-        guard response.isSuccess else { throw .status(response, at: url) }
+        guard response.isSuccess else { throw .status(response.head, at: url) }
         var output = Output(metadata, of: response)
         output.isHeadOnly = head == nil ? nil : true
         output.isTruncated = body.isTruncated || isCut

@@ -118,7 +118,7 @@ struct UnfurlChain: Sendable {
         if Redirect.isRedirect(response.status) {
             await response.discard()
             do throws(KindFailure) {
-                return .follow(try Redirect.target(of: response), via: .location)
+                return .follow(try Redirect.target(of: response.head), via: .location)
             } catch {
                 if method == .HEAD { return .askWithGet }
                 throw error
@@ -146,7 +146,7 @@ struct UnfurlChain: Sendable {
         }
         if let wall = Wall.failure(response, title: final.page.title, page: signs) { throw wall }
         guard response.isSuccess || response.status == 304 || response.status == 300 else {
-            throw .status(response, at: url)
+            throw .status(response.head, at: url)
         }
         if let refresh = final.page.refresh,
             let target = Refresh.target(in: refresh, base: final.page.base(at: url)),

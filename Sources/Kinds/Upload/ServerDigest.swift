@@ -9,7 +9,7 @@ enum ServerDigest {
     ///
     /// - Returns: False if the server reported no SHA-256.
     /// - Throws: `checksum_mismatch` if the server reported another SHA-256.
-    static func check(_ response: OutgoingResponse, against digest: [UInt8]) throws(KindFailure) -> Bool {
+    static func check(_ response: ResponseHead, against digest: [UInt8]) throws(KindFailure) -> Bool {
         guard let isSame = isSame(response, as: digest) else { return false }
         if isSame { return true }
         throw KindFailure(
@@ -18,11 +18,14 @@ enum ServerDigest {
             isRetryable: true, status: response.status, url: response.url)
     }
 
+    /// The value of `Repr-Digest` or `Content-Digest` for a SHA-256.
+    static func field(_ digest: [UInt8]) -> String { "sha-256=:\(Data(digest).base64EncodedString()):" }
+
     /// Whether the server reported this digest for the stored content.
     ///
     /// - Parameter isHead: Whether this is the response to a HEAD request, which describes the stored content.
     /// - Returns: Nil if the server reported no SHA-256.
-    static func isSame(_ response: OutgoingResponse, as digest: [UInt8], isHead: Bool = false) -> Bool? {
+    static func isSame(_ response: ResponseHead, as digest: [UInt8], isHead: Bool = false) -> Bool? {
         var named = response.headers["x-amz-checksum-sha256"]
         // `Repr-Digest` covers the stored content only if the response is not a representation of its own, such as a
         // page that reports success. `Content-Digest` always covers the response's own body.

@@ -34,7 +34,7 @@ extension Upload {
 
 extension Upload.Answer {
     /// Nil if there is no body.
-    init?(_ body: ReceivedBody, of response: OutgoingResponse, concealing secrets: Secrets) {
+    init?(_ body: ReceivedBody, of response: ResponseHead, concealing secrets: Secrets) {
         guard body.count > 0 else { return nil }
         let type = response.headers["content-type"].first?.printable
         self.init(contentType: type, bytes: body.count, isTruncated: !body.isWhole || body.count > Int64(Self.maxBytes))

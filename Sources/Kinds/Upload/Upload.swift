@@ -52,11 +52,12 @@ public struct Upload: Kind {
         let deadline = input.timeout?.duration
         let transfer = try await transfer(for: input, context: context, checkpoint: checkpoint)
         let start = ContinuousClock.now
-        let failure = KindFailure.timeout("the upload", after: deadline ?? .zero, at: transfer.url)
+        let failure = KindFailure.timeout("the upload", after: deadline ?? .zero, at: transfer.plan.url)
         do throws(KindFailure) {
             var output = try await withDeadline(deadline, failure: failure) { () async throws(KindFailure) in
                 try await send(transfer, as: input)
             }
+            output.sends = transfer.sends
             output.durationMs = (ContinuousClock.now - start).milliseconds
             if let print = input.fingerprint {
                 await transfer.complete(Checkpoint.Receipt(attempt: context.attempt, input: print, output: output))
@@ -67,7 +68,7 @@ public struct Upload: Kind {
             // useless too.
             let isOver = error.reason == .sourceChanged || error.reason == .alreadyExists || isForGood(error)
             if isOver, let unfinished = transfer.unfinished {
-                let isGone = await abandonment.abandon(unfinished)
+                let isGone = await deletion.delete(unfinished)
                 // Another attempt will start over. If there is none, and the server still has the upload, the
                 // checkpoint stays for `cleanUp(asking:)`.
                 if isGone || !isForGood(error) { transfer.forget() }
@@ -76,7 +77,7 @@ public struct Upload: Kind {
         }
     }
 
-    var abandonment: Abandonment { Abandonment(client: client, configuration: configuration) }
+    var deletion: UploadDeletion { UploadDeletion(client: client, configuration: configuration) }
 
     private func transfer(
         for input: Input, context: OperationContext, checkpoint: CheckpointFile?
@@ -89,73 +90,76 @@ public struct Upload: Kind {
         let isSigned = input.style == .s3
         let sent = isSigned ? nil : secret.map { input.secretHeader.value($0) }
         if let sent { headers.replaceOrAdd(name: input.secretHeader.name, value: sent) }
+        let region = input.region ?? S3Signature.usualRegion
+        let signature = isSigned ? secret.flatMap { S3Signature(secret: $0, region: region) } : nil
+        if isSigned, signature == nil { throw .missingSigner }
         let source = try await source(of: input)
-        let expected = try expectedDigest(of: input, source)
-        return Transfer(
-            client: client, configuration: configuration, source: source, url: url, headers: headers,
-            contentType: try await contentType(of: input, source), secret: secret, credential: input.credential,
-            credentialHeader: isSigned ? nil : input.secretHeader,
+        let plan = UploadPlan(
+            url: url, headers: headers, contentType: try await contentType(of: input, source),
+            fileName: input.fileName, source: source.identity, isFile: input.file != nil,
+            createsOnly: input.createOnly ?? false, expected: try expectedDigest(of: input, source),
+            isRepeat: context.attempt > 1, hasOwnHeaders: !(input.headers ?? [:]).isEmpty,
+            credential: input.credential, credentialHeader: isSigned ? nil : input.secretHeader, region: region,
             secrets: secret.map { Secrets($0, sentAs: sent) } ?? Secrets.empty,
-            expected: expected, isRepeat: context.attempt > 1, hasOwnHeaders: !(input.headers ?? [:]).isEmpty,
+            chunkBytes: configuration.chunkBytes, partBytes: configuration.partBytes)
+        return Transfer(
+            client: client, plan: plan, source: source, signature: signature,
+            credentialOrigins: configuration.credentialOrigins,
             progress: UploadProgress(total: source.size, context: context),
             throttle: Throttle(bytesPerSecond: input.maxRate?.bytes, within: throttle), buffers: buffers,
-            checkpoint: checkpoint)
+            checkpoint: checkpoint, deletion: deletion)
     }
 
     private func send(_ transfer: Transfer, as input: Input) async throws(KindFailure) -> Output {
-        let createsOnly = input.createOnly ?? false
-        let fileName = input.fileName
         switch input.style ?? .plain {
         case .plain:
-            let shape: PlainUpload.Shape = input.method == .post ? .post : .put
-            return try await PlainUpload(transfer: transfer, shape: shape, createsOnly: createsOnly).run()
+            return try await PlainUpload(transfer: transfer, shape: input.method == .post ? .post : .put).run()
         case .form:
             let boundary =
                 "halyard-" + (0..<4).map { _ in String(UInt32.random(in: .min ... .max), radix: 16) }.joined()
             let shape = PlainUpload.Shape.form(
-                fields: input.formFields ?? [], file: input.formField ?? "file", fileName: fileName, boundary: boundary)
-            return try await PlainUpload(transfer: transfer, shape: shape, createsOnly: createsOnly).run()
-        case .s3:
-            guard let secret = transfer.secret,
-                let signature = S3Signature(secret: secret, region: input.region ?? S3Signature.usualRegion)
-            else { throw .missingSigner }
-            return try await S3Upload(transfer: transfer, signature: signature, createsOnly: createsOnly).run()
-        case .tus: return try await resumable(transfer, .tus, fileName, createsOnly)
-        case .resumable: return try await resumable(transfer, .draft, fileName, createsOnly)
+                fields: input.formFields ?? [], file: input.formField ?? "file", boundary: boundary)
+            return try await PlainUpload(transfer: transfer, shape: shape).run()
+        case .s3: return try await S3Upload(transfer: transfer).run()
+        case .tus: return try await resumable(transfer, .tus)
+        case .resumable: return try await resumable(transfer, .draft)
         case .auto:
             // tus cannot keep content that already exists.
-            if let dialect = try await dialect(for: transfer), dialect == .draft || !createsOnly {
-                return try await resumable(transfer, dialect, fileName, createsOnly)
+            if let dialect = try await dialect(for: transfer), dialect == .draft || !transfer.plan.createsOnly {
+                return try await resumable(transfer, dialect)
             }
-            return try await PlainUpload(transfer: transfer, shape: .put, createsOnly: createsOnly).run()
+            return try await PlainUpload(transfer: transfer, shape: .put).run()
         }
     }
 
     /// Returns the protocol for a resumable upload. An upload that has begun continues with its protocol; otherwise the
     /// server is asked. Nil if the server supports neither protocol.
     private func dialect(for transfer: Transfer) async throws(KindFailure) -> ResumableDialect? {
-        if let saved = transfer.checkpoint?.load(), saved.target == "\(transfer.url)",
+        let plan = transfer.plan
+        if let saved = transfer.checkpoint?.load(), saved.target == "\(plan.url)",
             let dialect = ResumableDialect(rawValue: saved.style)
         {
             return dialect
         }
-        let answer = try await transfer.persisting { () async throws(KindFailure) in
-            let answer = try await transfer.ask(.OPTIONS, transfer.url, headers: transfer.headers)
+        let reply = try await transfer.persisting { () async throws(KindFailure) in
+            let reply = try await transfer.perform(UploadRequest(.OPTIONS, plan.url, plan.headers))
             // A server that is busy or down has not answered the question. But many servers respond 500 to a method
             // that they do not know.
-            let failure = KindFailure.status(answer.response, at: transfer.url)
-            if !answer.response.isSuccess, failure.isRetryable, answer.status != 500 { throw failure }
-            return answer
+            let failure = KindFailure.status(reply.head, at: plan.url)
+            if !reply.head.isSuccess, failure.isRetryable, reply.status != 500 { throw failure }
+            return reply
         }
-        let server = ResumableOffer(answer.response.headers)
+        let server = ResumableOffer(reply.headers)
         return server.extensions.contains("creation") ? .tus : server.knowsDraft ? .draft : nil
     }
 
     private func resumable(
-        _ transfer: Transfer, _ dialect: ResumableDialect, _ fileName: String, _ createsOnly: Bool
+        _ transfer: Transfer, _ dialect: ResumableDialect
     ) async throws(KindFailure) -> Output {
-        try await ResumableUpload(transfer: transfer, dialect: dialect, fileName: fileName, createsOnly: createsOnly)
-            .run()
+        let driver = UploadDriver(
+            transfer: transfer, machine: ResumableUpload(plan: transfer.plan, dialect: dialect))
+        if let output = try await driver.run(from: transfer.savedCheckpoint(style: dialect.rawValue)) { return output }
+        return try await PlainUpload(transfer: transfer, shape: .post).run()
     }
 
     private func target(of input: Input) throws(KindFailure) -> WebURL {

@@ -14,16 +14,12 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
     static var bufferBytes: ClosedRange<Int> { BufferBudget.least...1 << 20 }
 
     private final class Reading: Sendable {
-        let hash: Mutex<Hashed>
-        let failure = Mutex<KindFailure?>(nil)
-        let hand = Mutex(Hand.open)
-        let held: Mutex<Held>
+        let state: Mutex<State>
         /// Ends when the last buffer has been passed on, or when no more buffers will be.
         let end = AsyncStream.makeStream(of: Void.self)
 
-        init(_ hash: Digest?, from offset: Int64, of source: UploadSource) {
-            self.hash = Mutex(Hashed(digest: hash, count: offset))
-            held = Mutex(Held(source: source))
+        init(_ digest: Digest?, from offset: Int64, of source: UploadSource) {
+            state = Mutex(State(phase: .open(source), hashed: Hashed(digest: digest, count: offset)))
         }
     }
 
@@ -34,18 +30,29 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
         var count: Int64
     }
 
-    /// What is released as soon as the stream is stopped. The client may keep an iterator that it never calls again,
-    /// since its writer is not resumed if the response arrives before the end of the body.
-    private struct Held {
-        var source: UploadSource?
+    private struct State {
+        enum Phase {
+            case open(UploadSource)
+            /// All buffers have been passed on.
+            case given
+            case stopped
+        }
+
+        var phase: Phase
+        var hashed: Hashed
+        var failure: KindFailure?
+        /// Since when the server has had bytes to accept; nil while the client reads from a slow disk or keeps to a
+        /// bandwidth limit, which does not count as the server's time.
+        var offeredAt: ContinuousClock.Instant?
         /// The memory of the buffer that was passed on last.
         var loan: BufferBudget.Loan?
         var ahead: Task<Filled, any Error>?
+
+        var source: UploadSource? { if case .open(let source) = phase { source } else { nil } }
+        var isGiven: Bool { if case .given = phase { true } else { false } }
     }
 
-    private enum Hand { case open, everythingGiven, stopped }
-
-    private let piece: Transfer.Piece
+    private let piece: UploadRequest.Piece
     private let threads: NIOThreadPool
     private let progress: UploadProgress?
     private let throttle: Throttle
@@ -54,13 +61,12 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
     private let expected: [UInt8]?
     /// Is awaited before the first byte is passed on.
     private let beforeStart: (@Sendable () async -> Void)?
-    let turn = Turn()
 
     /// - Parameters:
-    ///   - hash: The digest of the source before the piece. Reading adds the piece to it. Nil if no digest is needed.
+    ///   - digest: The digest of the source before the piece. Reading adds the piece to it. Nil if no digest is needed.
     ///   - expected: The digest that the whole source must have; nil if any will do.
     init(
-        source: UploadSource, piece: Transfer.Piece, hash: Digest?, expected: [UInt8]?,
+        source: UploadSource, piece: UploadRequest.Piece, digest: Digest?, expected: [UInt8]?,
         threads: NIOThreadPool, progress: UploadProgress? = nil, throttle: Throttle = Throttle(bytesPerSecond: nil),
         buffers: BufferBudget, beforeStart: (@Sendable () async -> Void)? = nil
     ) {
@@ -71,33 +77,39 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
         self.buffers = buffers
         self.expected = expected
         self.beforeStart = beforeStart
-        reading = Reading(hash, from: piece.range.lowerBound, of: source)
+        reading = Reading(digest, from: piece.range.lowerBound, of: source)
         if case .file(let file) = source { file.adviseSequential() }
     }
 
     /// The digest of the source up to the last byte that was read.
-    func hashed() -> Hashed { reading.hash.withLock { $0 } }
+    var hashed: Hashed { reading.state.withLock(\.hashed) }
 
-    /// Stops the stream, since the exchange is over: it passes on no more buffers.
+    /// Whether all buffers have been passed on.
+    var isGiven: Bool { reading.state.withLock(\.isGiven) }
+
+    /// The reason why reading stopped before the end; nil if it did not.
+    var failure: KindFailure? { reading.state.withLock(\.failure) }
+
+    /// Stops the stream, since the exchange is over: it passes on no more buffers. Memory is released at once. The client
+    /// may keep an iterator that it never calls again, since its writer is not resumed if the response arrives before
+    /// the end of the body.
     ///
     /// - Returns: Whether all buffers had been passed on.
     @discardableResult func stop() -> Bool {
         reading.end.continuation.finish()
-        reading.held.withLock { $0 = Held() }
-        return reading.hand.withLock { hand in
-            defer { hand = .stopped }
-            return hand == .everythingGiven
+        return reading.state.withLock { state in
+            defer { (state.phase, state.loan, state.ahead) = (.stopped, nil, nil) }
+            return state.isGiven
         }
     }
-
-    /// Whether all buffers have been passed on.
-    var isGiven: Bool { reading.hand.withLock { $0 == .everythingGiven } }
 
     /// Waits until all buffers have been passed on, or no more will be.
     func waitUntilGiven() async { for await _ in reading.end.stream {} }
 
-    /// The reason why reading stopped before the end; nil if it did not.
-    func failure() -> KindFailure? { reading.failure.withLock { $0 } }
+    /// How much of the limit is left until the server must have accepted the bytes that were offered to it.
+    func left(of limit: Duration) -> Duration {
+        reading.state.withLock { $0.offeredAt.map { limit - (.now - $0) } } ?? limit
+    }
 
     func makeAsyncIterator() -> Iterator { Iterator(stream: self) }
 
@@ -126,20 +138,23 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
         }
 
         private mutating func given() async throws -> ByteBuffer? {
-            stream.reading.held.withLock { $0.loan = nil }
-            if let took = stream.turn.becomesOurs() {
+            let took = stream.reading.state.withLock { state in
+                state.loan = nil
+                return state.offeredAt.take().map { .now - $0 }
+            }
+            if let took {
                 if took > .seconds(2) { count /= 2 } else if took < .milliseconds(250) { count *= 2 }
                 count = Swift.min(
                     Swift.max(count, UploadStream.bufferBytes.lowerBound), UploadStream.bufferBytes.upperBound)
             }
             let buffer = try await buffer()
             let isLast = offset == stream.piece.range.upperBound && (hasEnded || stream.piece.suffix.isEmpty)
-            try stream.reading.hand.withLock { hand in
-                if hand == .stopped { throw CancellationError() }
-                if isLast { hand = .everythingGiven }
+            try stream.reading.state.withLock { state in
+                if case .stopped = state.phase { throw CancellationError() }
+                if isLast { state.phase = .given }
+                if buffer != nil { state.offeredAt = .now }
             }
             if isLast { stream.reading.end.continuation.finish() }
-            if buffer != nil { stream.turn.becomesTheirs() }
             return buffer
         }
 
@@ -155,14 +170,13 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
                 defer { hasEnded = true }
                 return hasEnded || stream.piece.suffix.isEmpty ? nil : ByteBuffer(bytes: stream.piece.suffix)
             }
-            let filled = try await (stream.reading.held.withLock { $0.ahead.take() } ?? read()).value
+            let filled = try await (stream.reading.state.withLock { $0.ahead.take() } ?? read()).value
             let buffer = filled.buffer
             offset += Int64(buffer.readableBytes)
             let ahead = offset < end ? try read() : nil
-            stream.reading.held.withLock { held in
-                guard held.source != nil else { return }
-                held.loan = filled.loan
-                held.ahead = ahead
+            stream.reading.state.withLock { state in
+                guard state.source != nil else { return }
+                (state.loan, state.ahead) = (filled.loan, ahead)
             }
             try await stream.throttle.take(buffer.readableBytes)
             return buffer
@@ -177,7 +191,7 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
     /// Begins to read a buffer. The iterator's next step awaits the task; if there is no next step, the task ends after
     /// this buffer.
     private func read(at offset: Int64, count: Int) throws -> Task<Filled, any Error> {
-        guard let source = reading.held.withLock({ $0.source }) else { throw CancellationError() }
+        guard let source = reading.state.withLock(\.source) else { throw CancellationError() }
         let loan = buffers.lend(count)
         let count = loan.bytes
         return Task {
@@ -185,9 +199,9 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
             case .bytes(let bytes):
                 let slice = bytes[Int(offset)..<Int(offset) + count]
                 slice.withUnsafeBytes { bytes in
-                    reading.hash.withLock {
-                        $0.digest?.update(bufferPointer: bytes)
-                        $0.count += Int64(bytes.count)
+                    reading.state.withLock {
+                        $0.hashed.digest?.update(bufferPointer: bytes)
+                        $0.hashed.count += Int64(bytes.count)
                     }
                 }
                 return Filled(buffer: ByteBuffer(bytes: slice), loan: loan)
@@ -201,7 +215,7 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
     private func readFile(_ file: OpenFile, at offset: Int64, count: Int) -> Result<ByteBuffer, KindFailure> {
         var buffer = ByteBufferAllocator().buffer(capacity: count)
         var code: Int32 = 0
-        var digest = hashed().digest
+        var digest = hashed.digest
         buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { space in
             var filled = 0
             while code == 0, filled < count {
@@ -237,10 +251,10 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
             failure = .unexpectedContent
         }
         if let failure {
-            reading.failure.withLock { $0 = failure }
+            reading.state.withLock { $0.failure = failure }
             return .failure(failure)
         }
-        reading.hash.withLock { $0 = Hashed(digest: digest, count: offset + Int64(count)) }
+        reading.state.withLock { $0.hashed = Hashed(digest: digest, count: offset + Int64(count)) }
         return .success(buffer)
     }
 

@@ -54,7 +54,7 @@ extension OutgoingResponse {
             taken += piece.readableBytes
             // Some servers declare gzip and send the page uncompressed.
             if isFirst, decoders.first is InflateDecoder,
-                headers["content-encoding"].first?.lowercased().contains("gzip") == true,
+                head.headers["content-encoding"].first?.lowercased().contains("gzip") == true,
                 !piece.readableBytesView.starts(with: [0x1F]), piece.readableBytes > 0
             {
                 decoders = []
@@ -67,8 +67,8 @@ extension OutgoingResponse {
                 if body.bytes.isEmpty {
                     throw KindFailure(
                         .protocolError,
-                        "\(url.redacted): the body does not match its Content-Encoding; the server must be fixed.",
-                        url: url)
+                        "\(head.url.redacted): the body does not match its Content-Encoding; the server must be fixed.",
+                        url: head.url)
                 }
                 body.isTruncated = true
                 return false
@@ -104,7 +104,7 @@ extension OutgoingResponse {
     ]
 
     private func contentDecoders() throws(KindFailure) -> [any ContentDecoder] {
-        let codings = headers[canonicalForm: "content-encoding"].map { $0.lowercased() }.filter {
+        let codings = head.headers[canonicalForm: "content-encoding"].map { $0.lowercased() }.filter {
             !$0.isEmpty && $0 != "identity"
         }
         var decoders: [any ContentDecoder] = []
@@ -119,15 +119,15 @@ extension OutgoingResponse {
             default:
                 throw KindFailure(
                     .protocolError,
-                    "\(url.redacted): the server used a content coding that the request does not accept; the server must be fixed.",
-                    url: url)
+                    "\(head.url.redacted): the server used a content coding that the request does not accept; the server must be fixed.",
+                    url: head.url)
             }
         }
         guard decoders.count <= 2 else {
             throw KindFailure(
                 .protocolError,
-                "\(url.redacted): the body has more than 2 content codings; the server must be fixed.",
-                url: url)
+                "\(head.url.redacted): the body has more than 2 content codings; the server must be fixed.",
+                url: head.url)
         }
         return decoders
     }

@@ -102,11 +102,11 @@ extension KindFailure {
     }
 
     /// The failure for a response with a status that is not a success. The status decides whether a retry may help.
-    package static func status(_ response: OutgoingResponse, at url: WebURL) -> KindFailure {
+    package static func status(_ response: ResponseHead, at url: WebURL) -> KindFailure {
         refusal(response, at: url).met(at: response.address)
     }
 
-    private static func refusal(_ response: OutgoingResponse, at url: WebURL) -> KindFailure {
+    private static func refusal(_ response: ResponseHead, at url: WebURL) -> KindFailure {
         let status = response.status
         let isSigned =
             url.query?.split(separator: "&").contains { member in

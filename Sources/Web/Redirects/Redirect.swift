@@ -9,7 +9,7 @@ package enum Redirect {
 
     /// - Returns: The target, with the fragment of the response's own address if it has none.
     /// - Throws: `redirect_invalid` if `Location` is missing, empty, ambiguous or not a valid address.
-    package static func target(of response: OutgoingResponse) throws(KindFailure) -> WebURL {
+    package static func target(of response: ResponseHead) throws(KindFailure) -> WebURL {
         let url = response.url
         let given = response.headers["location"].map(\.trimmingSpaces)
         guard let text = given.first, Set(given).count == 1 else {
@@ -26,7 +26,7 @@ package enum Redirect {
         }
     }
 
-    private static func invalid(_ what: String, _ response: OutgoingResponse) -> KindFailure {
+    private static func invalid(_ what: String, _ response: ResponseHead) -> KindFailure {
         KindFailure(
             .redirectInvalid, "\(response.url.redacted): \(what); the server must be fixed.",
             status: response.status,

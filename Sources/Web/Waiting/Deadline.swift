@@ -46,35 +46,6 @@ package func withLimit<T: Sendable>(
     return try overrun.judge(result)
 }
 
-/// Runs `work`, and cancels it if `limit` returns first. Returns or throws only after `work` has ended.
-package func withLimit<T: Sendable>(
-    _ limit: @escaping @Sendable () async -> Void, failure: @autoclosure @escaping @Sendable () -> KindFailure,
-    _ work: @escaping @Sendable () async throws(KindFailure) -> T
-) async throws(KindFailure) -> T {
-    let overrun = Overrun()
-    let result = await withTaskGroup(of: Result<T, KindFailure>?.self) { group in
-        group.addTask {
-            await Overrun.$current.withValue(overrun) {
-                do throws(KindFailure) { return .success(try await work()) } catch { return .failure(error) }
-            }
-        }
-        group.addTask {
-            await limit()
-            return nil
-        }
-        let first = await group.next() ?? nil
-        if first != nil {
-            group.cancelAll()
-            return first
-        }
-        // Recorded before cancelling, so that the cancelled work can find its cause.
-        if !Task.isCancelled { overrun.happened(failure()) }
-        group.cancelAll()
-        return await group.next() ?? nil
-    }
-    return try overrun.judge(result ?? .failure(.cancelled))
-}
-
 /// Runs some work in such a way that another task can cancel it.
 private final class Cut: Sendable {
     private enum State {

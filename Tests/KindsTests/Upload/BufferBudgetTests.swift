@@ -33,7 +33,7 @@ import Web
                 let file = UploadSource.file(try OpenFile(beneath: folder, at: "f"))
                 var streams = (0..<64).map { _ in
                     UploadStream<SHA256>(
-                        source: file, piece: Transfer.Piece(range: 0..<4 << 20), hash: nil, expected: nil,
+                        source: file, piece: UploadRequest.Piece(range: 0..<4 << 20), digest: nil, expected: nil,
                         threads: client.threads,
                         buffers: budget
                     ).makeAsyncIterator()

@@ -148,7 +148,7 @@ import Web
                     style: "tus", target: server.origin, upload: server.origin + "/files/1", credential: "store",
                     credentialHeader: CredentialHeader(name: "X-Api-Key", prefix: "k "),
                     source: OpenFile.Identity(device: 1, inode: 1, size: 1, modifiedNs: 1, changedNs: 1), offset: 0)
-                await Abandonment(client: client, configuration: configuration).abandon(checkpoint)
+                await UploadDeletion(client: client, configuration: configuration).delete(checkpoint)
                 #expect(server.requests.first?.header("x-api-key") == "k \(Self.canary)")
             }
         }

@@ -67,10 +67,10 @@ import Web
                     style: style, target: theirs.origin + "/files/", upload: theirs.origin + "/files/1",
                     credential: "storage",
                     source: OpenFile.Identity(device: 1, inode: 1, size: 1, modifiedNs: 1, changedNs: 1), offset: 0)
-                await Abandonment(client: client, configuration: configuration).abandon(checkpoint)
+                await UploadDeletion(client: client, configuration: configuration).delete(checkpoint)
                 #expect(theirs.connections == 0)
                 configuration.credentialOrigins = [CredentialOrigin("storage=\(theirs.origin)")].compactMap(\.self)
-                await Abandonment(client: client, configuration: configuration).abandon(checkpoint)
+                await UploadDeletion(client: client, configuration: configuration).delete(checkpoint)
                 #expect(theirs.requests.map(\.method) == ["DELETE"])
             }
         }

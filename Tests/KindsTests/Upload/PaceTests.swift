@@ -1,3 +1,4 @@
+import Crypto
 import Dispatch
 import Foundation
 import Jobs
@@ -84,12 +85,19 @@ import Web
         }
     }
 
-    @Test func turnCountsTheServersTimeOnly() {
-        let turn = Turn()
-        #expect(turn.becomesOurs() == nil)
-        turn.becomesTheirs()
-        #expect(turn.becomesOurs() != nil)
-        #expect(turn.becomesOurs() == nil)
+    /// Only the time counts during which the server has bytes to accept.
+    @Test func limitCountsTheServersTimeOnly() async throws {
+        try await withClient { client in
+            let stream = UploadStream<SHA256>(
+                source: .bytes(Array(repeating: 1, count: 300 << 10)),
+                piece: UploadRequest.Piece(range: 0..<300 << 10), digest: nil, expected: nil, threads: client.threads,
+                buffers: BufferBudget(bytes: 1 << 20))
+            #expect(stream.left(of: .seconds(9)) == .seconds(9))
+            var buffers = stream.makeAsyncIterator()
+            while try await buffers.next() != nil { #expect(stream.left(of: .seconds(9)) < .seconds(9)) }
+            #expect(stream.left(of: .seconds(9)) == .seconds(9))
+            #expect(stream.stop())
+        }
     }
 
     @Test func lowLimitsGiveSmallPieces() {

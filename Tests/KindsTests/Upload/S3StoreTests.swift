@@ -50,7 +50,7 @@ import Web
             (10_000 * (5 << 20), 5 << 20, 5 << 20, 5 << 20), (10_000 * (5 << 20) + 1, 5 << 20, 5 << 20, (5 << 20) + 1),
         ] as [(Int64, Int64, Int64, Int64)])
     func largeFilesHaveLargeParts(size: Int64, least: Int64, chunk: Int64, part: Int64) {
-        #expect(S3Multipart.partBytes(for: size, atLeast: least, chunk: chunk) == part)
+        #expect(S3Parts.partBytes(for: size, atLeast: least, chunk: chunk) == part)
         #expect((size + part - 1) / part <= 10_000)
     }
 

@@ -1,3 +1,4 @@
+import CLinux
 import Crypto
 import Foundation
 import Glibc

@@ -1,3 +1,4 @@
+import Crypto
 import FoundationEssentials
 import Pages
 
@@ -62,8 +63,22 @@ enum S3Answer {
         return uploads
     }
 
+    /// The ETag that S3 gives an object: the MD5 of the parts' MD5s, followed by the number of parts.
+    static func etag(of parts: [Checkpoint.Part]) -> String {
+        var md5 = Insecure.MD5()
+        for part in parts { md5.update(data: part.etag.unquoted.bytesFromHexadecimal) }
+        return "\"\(md5.finalize().hexadecimal)-\(parts.count)\""
+    }
+
+    /// The object's checksum by the same rule, with SHA-256.
+    static func checksum(of parts: [Checkpoint.Part]) -> String {
+        var sha256 = SHA256()
+        for part in parts { sha256.update(data: part.sha256.bytesFromHexadecimal) }
+        return "\(Data(sha256.finalize()).base64EncodedString())-\(parts.count)"
+    }
+
     /// Whether the server refuses the request because of its checksum, which not every server supports.
-    static func refusesChecksums(_ reply: Transfer.Reply) -> Bool {
+    static func refusesChecksums(_ reply: UploadReply) -> Bool {
         guard reply.status == 400 || reply.status == 501 else { return false }
         return ["NotImplemented", "InvalidArgument", "InvalidRequest", "UnsupportedHeader"].contains(
             text("Code", in: reply.body) ?? "")

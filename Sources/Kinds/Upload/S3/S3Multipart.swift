@@ -1,4 +1,3 @@
-import Crypto
 import FoundationEssentials
 import NIOHTTP1
 import Web
@@ -7,317 +6,344 @@ import WebSyntax
 /// Uploads a large object in parts, several at once. After an interruption, it sends only the parts that the server
 /// lacks.
 ///
-/// 1. A part is recorded after the server has confirmed it.
-/// 2. A recorded part counts only if the server's own list contains it.
-/// 3. The digest of the object is recorded as far as the server has every part, and is continued from there. The source
-///    is read again after that point, and a part whose content has changed ends the upload.
-struct S3Multipart: Sendable {
-    let s3: S3Upload
-
-    private static let maxParts: Int64 = 10_000
-
-    /// Returns the size of a part, which is at least `least` bytes. It is larger if the object would otherwise have
-    /// more parts than S3 accepts. It is also larger, up to `chunk` bytes, if the object would have more than a
-    /// thousand parts: the checkpoint lists all parts, and is rewritten at the end of each part.
-    static func partBytes(for size: Int64, atLeast least: Int64, chunk: Int64) -> Int64 {
-        max(least, (size + maxParts - 1) / maxParts, min((size + 999) / 1000, chunk))
+/// - M1: A recorded part counts only if the server's own list contains it.
+/// - M2: If the response to the creation is lost, the store may have begun an upload, which it keeps and charges for.
+///   In that case the client lists the uploads that have begun (ListMultipartUploads). It continues its own upload if
+///   that is among them, and begins another one only if it is not. If the store gives no clear answer, the attempt
+///   ends, so that an attempt leaves at most one unused upload behind.
+/// - M3: If the response to the completion is lost, the object with the ETag of exactly these parts is the proof.
+struct S3Multipart: UploadMachine {
+    enum Purpose: Sendable {
+        /// Lists the parts that the server has, from `marker` on.
+        case parts(Checkpoint, stored: [Int: S3Answer.Part], marker: Int)
+        /// Looks for the object of an upload that the server no longer has.
+        case earlierObject(Checkpoint)
+        /// Checks whether the object exists already. Only the completion of the upload decides.
+        case existingObject
+        case creation(hasChecksums: Bool)
+        case uploads(S3Search)
+        /// Checks whether an upload has parts.
+        case candidate(S3Search)
+        case part(S3Parts.Part)
+        case completion
+        /// Looks for the object after the completion failed, since an earlier request may have completed the upload.
+        case completedObject(KindFailure)
     }
 
-    private var transfer: Transfer { s3.transfer }
-    private var size: Int64 { transfer.source.size }
+    enum ReadPurpose: Sendable { case nextPart }
 
-    func run() async throws(KindFailure) -> Upload.Output {
-        var state: Checkpoint
-        switch try await resumed() {
-        case .goesOn(let saved): state = saved
-        case .isDone(let reply, let saved):
-            // Sends nothing, since the server has every part; reads and compares the bytes that the checkpoint's digest
-            // does not cover.
-            let (state, hash) = try await sendParts(saved)
-            return try await end(reply, state, hash: hash)
-        case .none: state = try await begun()
+    let plan: UploadPlan
+    private(set) var parts: S3Parts?
+    /// The response about an object that an earlier attempt completed.
+    private var earlierObject: UploadReply?
+    /// Whether an earlier request may have completed the upload.
+    private var mayBeCompleted: Bool
+
+    init(plan: UploadPlan) { (self.plan, mayBeCompleted) = (plan, plan.isRepeat) }
+
+    func begin(from saved: Checkpoint?) throws(KindFailure) -> [Step] {
+        guard let saved, saved.partBytes != nil else { return try create() }
+        return [list(saved, stored: [:], after: 0)]
+    }
+
+    mutating func answered(
+        _ answer: UploadAnswer, to request: UploadRequest, for purpose: Purpose
+    ) throws(KindFailure) -> [Step] {
+        switch purpose {
+        case .parts(let saved, let stored, let marker):
+            return try partsListed(try answer.reply, saved, stored, marker)
+        case .earlierObject(let saved):
+            let reply = try answer.reply
+            guard isObject(reply, of: saved.parts) else { return [.forget] + (try create()) }
+            earlierObject = reply
+            return try resume(saved)
+        case .existingObject:
+            if try answer.reply.head.isSuccess { throw .alreadyExists(plan.url) }
+            return [creation(hasChecksums: true)]
+        case .creation(let hasChecksums): return try created(answer, request, hasChecksums)
+        case .uploads(let search): return try uploadsListed(answer, search)
+        case .candidate(let search): return try candidateListed(answer, search)
+        case .part(let part): return try partStored(try answer.reply, part)
+        case .completion: return try completed(answer)
+        case .completedObject(let failure):
+            let reply = try answer.reply
+            guard let parts, isObject(reply, of: parts.checkpoint.parts) else { return [.fail(failure)] }
+            // With 412, the parts that this attempt sent again still belong to an unfinished upload, which is no longer
+            // needed.
+            return (failure.status == 412 ? [.delete(parts.checkpoint)] : []) + finished(reply, parts)
         }
-        let hash: RunningDigest
-        (state, hash) = try await sendParts(state)
-        let digest = hash.value
-        if let failure = transfer.mismatch(digest) { throw failure }
-        if let failure = await transfer.changeFailure(sha256: digest, ofFirst: size) { throw failure }
-        return try await end(try await complete(state), state, hash: hash)
     }
 
-    private func end(
-        _ reply: Transfer.Reply, _ state: Checkpoint, hash: RunningDigest
-    ) async throws(KindFailure) -> Upload.Output {
-        let named =
-            reply.response.headers["x-amz-checksum-sha256"].first ?? S3Answer.text("ChecksumSHA256", in: reply.body)
-        if let named, let expected = expectedChecksum(state), named.contains("-"), named != expected {
+    // MARK: Resume
+
+    private func list(_ saved: Checkpoint, stored: [Int: S3Answer.Part], after marker: Int) -> Step {
+        let url = plan.url.adding(["uploadId": saved.upload, "part-number-marker": "\(marker)"])
+        return .send(plan.s3Request(.GET, url), .parts(saved, stored: stored, marker: marker))
+    }
+
+    private mutating func partsListed(
+        _ reply: UploadReply, _ saved: Checkpoint, _ known: [Int: S3Answer.Part], _ marker: Int
+    ) throws(KindFailure) -> [Step] {
+        if reply.status == 404 {
+            guard saved.offset == plan.size else { return [.forget] + (try create()) }
+            return [.send(plan.s3Request(.HEAD, plan.url), .earlierObject(saved))]
+        }
+        guard reply.head.isSuccess else { throw plan.s3Failure(reply) }
+        let page = S3Answer.parts(in: reply.body)
+        let stored = known.merging(page.map { ($0.number, $0) }) { $1 }
+        // The part numbers must rise and are limited, so that the listing ends.
+        if S3Answer.text("IsTruncated", in: reply.body) == "true", let last = page.last?.number, last > marker,
+            last <= S3Parts.maxCount
+        {
+            return [list(saved, stored: stored, after: last)]
+        }
+        var saved = saved
+        saved.parts.removeAll { part in
+            stored[part.number].map { $0.bytes != part.bytes || $0.etag != part.etag.unquoted } ?? true
+        }
+        saved.offset = saved.parts.reduce(0) { $0 + $1.bytes }
+        return try resume(saved)
+    }
+
+    private mutating func resume(_ checkpoint: Checkpoint) throws(KindFailure) -> [Step] {
+        parts = S3Parts(checkpoint, of: plan)
+        return [.save(checkpoint)] + (try nextSteps())
+    }
+
+    // MARK: Create
+
+    private func create() throws(KindFailure) -> [Step] {
+        guard plan.isFile else {
             throw KindFailure(
-                .checksumMismatch,
-                "\(transfer.url.redacted): the S3 server assembled something other than what was sent; upload it again.",
-                isRetryable: true, status: reply.status, url: transfer.url)
+                .invalidInput, "`body` is too large for one request; let the job that produces it write a file.")
         }
-        let etag = S3Answer.text("ETag", in: reply.body) ?? reply.response.headers["etag"].first
-        return try transfer.receipt(
-            reply, digest: hash.value, etag: etag ?? expectedETag(state.parts),
-            isConfirmed: state.parts.allSatisfy(\.isConfirmed))
+        if plan.createsOnly, !plan.isRepeat { return [.send(plan.s3Request(.HEAD, plan.url), .existingObject)] }
+        return [creation(hasChecksums: true)]
+    }
+
+    private func creation(hasChecksums: Bool, retries: Retries = Retries()) -> Step {
+        var request = plan.s3Request(.POST, plan.url.adding(["uploads": ""]))
+        request.headers.replaceOrAdd(name: "content-type", value: plan.contentType)
+        if hasChecksums { request.headers.replaceOrAdd(name: "x-amz-checksum-algorithm", value: "SHA256") }
+        request.retries = retries
+        return .send(request, .creation(hasChecksums: hasChecksums))
+    }
+
+    private mutating func created(
+        _ answer: UploadAnswer, _ request: UploadRequest, _ hasChecksums: Bool
+    ) throws(KindFailure) -> [Step] {
+        let reply: UploadReply
+        do throws(KindFailure) { reply = try answer.reply } catch {
+            guard error.reason == .connectionLost || error.reason == .timeout,
+                let again = request.repeated(after: error)
+            else { throw error }
+            // The store may have begun an upload (M2).
+            let search = S3Search(lost: error, creation: again, hasChecksums: hasChecksums, url: plan.url)
+            return uploads(search, wait: again.wait)
+        }
+        if hasChecksums, S3Answer.refusesChecksums(reply) {
+            return [creation(hasChecksums: false, retries: request.retries)]
+        }
+        guard reply.head.isSuccess else { throw plan.s3Failure(reply) }
+        guard let id = S3Answer.text("UploadId", in: reply.body), !id.isEmpty else {
+            throw KindFailure(
+                .protocolError,
+                "\(plan.url.redacted): the server did not create a multipart upload; check that it is an S3 server.",
+                url: plan.url)
+        }
+        return try begun(id, hasChecksums)
+    }
+
+    private mutating func begun(_ id: String, _ hasChecksums: Bool) throws(KindFailure) -> [Step] {
+        try resume(
+            Checkpoint(
+                style: "s3", target: "\(plan.url)", upload: id, credential: plan.credential, region: plan.region,
+                source: plan.source, offset: 0,
+                partBytes: S3Parts.partBytes(for: plan.size, atLeast: plan.partBytes, chunk: plan.chunkBytes),
+                hasChecksums: hasChecksums))
+    }
+
+    // MARK: Search for an upload that has begun
+
+    private func uploads(_ search: S3Search, wait: Duration = .zero) -> [Step] {
+        // The store does not list its uploads.
+        guard let place = search.places.first else { return [.fail(search.lost)] }
+        var request = plan.s3Request(.GET, place.bucket.adding(["uploads": "", "prefix": place.key]))
+        (request.retries, request.wait) = (search.creation.retries, wait)
+        return [.send(request, .uploads(search))]
+    }
+
+    private func uploadsListed(_ answer: UploadAnswer, _ search: S3Search) throws(KindFailure) -> [Step] {
+        guard let reply = try search.reply(in: answer) else { return [.fail(search.lost)] }
+        if KindFailure.status(reply.head, at: plan.url).isRetryable { throw plan.s3Failure(reply) }
+        var search = search
+        guard let place = search.places.first, reply.head.isSuccess, let uploads = S3Answer.uploads(in: reply.body)
+        else {
+            search.places.removeFirst()
+            return self.uploads(search)
+        }
+        // The 2 s allow for rounding, since both times are in whole seconds.
+        let oldest = Double(answer.endedAt - answer.elapsed.components.seconds - 2)
+        search.candidates = uploads.filter { $0.key == place.key && $0.initiatedAt >= oldest }.map(\.id)
+        return candidate(search)
+    }
+
+    private func candidate(_ search: S3Search) -> [Step] {
+        if let id = search.candidates.first {
+            let url = plan.url.adding(["uploadId": id, "max-parts": "1"])
+            return [.send(plan.s3Request(.GET, url), .candidate(search))]
+        }
+        return [creation(hasChecksums: search.hasChecksums, retries: search.creation.retries)]
+    }
+
+    private mutating func candidateListed(_ answer: UploadAnswer, _ search: S3Search) throws(KindFailure) -> [Step] {
+        guard let reply = try search.reply(in: answer) else { return [.fail(search.lost)] }
+        var search = search
+        let id = search.candidates.removeFirst()
+        if reply.head.isSuccess, S3Answer.parts(in: reply.body).isEmpty { search.empty.append(id) }
+        // If there are several, one of them may belong to another job.
+        if search.empty.count > 1 { return [.fail(search.lost)] }
+        if search.candidates.isEmpty, let own = search.empty.first { return try begun(own, search.hasChecksums) }
+        return candidate(search)
     }
 
     // MARK: Parts
 
-    private func sendParts(_ begun: Checkpoint) async throws(KindFailure) -> (Checkpoint, RunningDigest) {
-        let partBytes = begun.partBytes ?? transfer.configuration.partBytes
-        let count = Int((size + partBytes - 1) / partBytes)
-        // Together, the parts in progress are at most as large as one chunk, since an interruption may force all of
-        // them to be sent again.
-        let atOnce = Int(max(1, min(4, transfer.configuration.chunkBytes / partBytes)))
-        transfer.progress.reached(begun.offset)
-        let result = await withTaskGroup(of: Result<Checkpoint.Part, KindFailure>.self) { group in
-            var state = begun
-            state.digest = begun.digestOfWholeParts(of: partBytes, upTo: size)
-            var whole = state.digest ?? RunningDigest()
-            let known = Int((whole.count + partBytes - 1) / partBytes)
-            /// The digest of the object at the end of each part that was read and that the server may not have yet, by
-            /// the part's number.
-            var digests: [Int: RunningDigest] = [:]
-            var running = 0
-            do throws(KindFailure) {
-                for number in stride(from: known + 1, through: count, by: 1) {
-                    let range = Int64(number - 1) * partBytes..<min(Int64(number) * partBytes, size)
-                    var part = SHA256()
-                    try await transfer.read(range) { bytes in
-                        whole.update(bufferPointer: bytes)
-                        part.update(bufferPointer: bytes)
-                    }
-                    digests[number] = whole
-                    let digest = Array(part.finalize())
-                    if let done = state.parts.first(where: { $0.number == number }) {
-                        guard done.sha256 == digest.hexadecimal else { throw changed() }
-                        state.take(&digests, of: partBytes)
-                        continue
-                    }
-                    if running == atOnce {
-                        try await keep(await group.next(), in: &state, &digests, of: partBytes)
-                        running -= 1
-                    }
-                    let (id, hasChecksum) = (state.upload, state.hasChecksums ?? false)
-                    group.addTask {
-                        do throws(KindFailure) {
-                            return .success(
-                                try await send(number, range, digest, of: id, hasChecksum: hasChecksum))
-                        } catch {
-                            return .failure(error)
-                        }
-                    }
-                    running += 1
-                }
-                while running > 0 {
-                    try await keep(await group.next(), in: &state, &digests, of: partBytes)
-                    running -= 1
-                }
-                return Result<(Checkpoint, RunningDigest), KindFailure>.success((state, whole))
-            } catch {
-                group.cancelAll()
-                // Parts that other tasks have completed meanwhile need not be sent again.
-                while let next = await group.next() {
-                    if case .success(let part) = next { state.add(part) }
-                }
-                if error.reason != .sourceChanged {
-                    do throws(KindFailure) { try await transfer.save(state) } catch { return .failure(error) }
-                }
-                return .failure(error)
-            }
+    private mutating func nextSteps() throws(KindFailure) -> [Step] {
+        guard var parts else { return [] }
+        if parts.isComplete {
+            if let earlierObject { return finished(earlierObject, parts) }
+            return [.verify(parts.digest), .send(completion(of: parts.checkpoint), .completion)]
         }
-        return try result.get()
+        let part = parts.takeNext()
+        self.parts = parts
+        return (part.map { [.send(request(for: $0, of: parts.checkpoint), .part($0))] } ?? [])
+            + (parts.nextRead.map { [.read($0, .nextPart)] } ?? [])
     }
 
-    private func keep(
-        _ result: Result<Checkpoint.Part, KindFailure>?, in state: inout Checkpoint,
-        _ digests: inout [Int: RunningDigest], of partBytes: Int64
-    ) async throws(KindFailure) {
-        guard let part = try result?.get() else { return }
-        state.add(part)
-        state.take(&digests, of: partBytes)
-        try await transfer.save(state)
-        transfer.progress.reached(state.offset)
+    mutating func read(_ digests: SourceDigests, for purpose: ReadPurpose) throws(KindFailure) -> [Step] {
+        try parts?.read(digests)
+        return try nextSteps()
     }
 
-    private func send(
-        _ number: Int, _ range: Range<Int64>, _ digest: [UInt8], of id: String, hasChecksum: Bool
-    ) async throws(KindFailure) -> Checkpoint.Part {
-        let url = transfer.url.adding(["partNumber": "\(number)", "uploadId": id])
-        let reply = try await transfer.persisting { () async throws(KindFailure) in
-            let reply = try await s3.put(
-                range, to: url, headers: transfer.headers, digest: digest, hasChecksum: hasChecksum, reports: false)
-            guard reply.response.isSuccess else { throw s3.failure(reply) }
-            return reply
-        }
-        guard let etag = reply.response.headers["etag"].first else {
+    private func request(for part: S3Parts.Part, of upload: Checkpoint) -> UploadRequest {
+        let url = plan.url.adding(["partNumber": "\(part.number)", "uploadId": upload.upload])
+        var request = UploadRequest(
+            s3PutOf: part.range, sha256: part.sha256, to: url, plan.headers, hasChecksum: upload.hasChecksums ?? false)
+        request.reportsProgress = false
+        return request
+    }
+
+    private mutating func partStored(_ reply: UploadReply, _ part: S3Parts.Part) throws(KindFailure) -> [Step] {
+        guard reply.head.isSuccess else { throw plan.s3Failure(reply) }
+        guard let etag = reply.headers["etag"].first else {
             throw KindFailure(
                 .protocolError,
-                "\(transfer.url.redacted): the server stored a part but returned no ETag; check that it is an S3 server.",
-                url: transfer.url)
+                "\(plan.url.redacted): the server stored a part but returned no ETag; check that it is an S3 server.",
+                url: plan.url)
         }
-        return Checkpoint.Part(
-            number: number, etag: etag, bytes: range.upperBound - range.lowerBound, sha256: digest.hexadecimal,
-            isConfirmed: try ServerDigest.check(reply.response, against: digest))
-    }
-
-    private func changed() -> KindFailure {
-        KindFailure(
-            .sourceChanged,
-            "the file is no longer the one whose first parts were uploaded; enqueue the upload as a new job.")
-    }
-
-    // MARK: Begin, resume, complete
-
-    private func begun() async throws(KindFailure) -> Checkpoint {
-        guard case .file(let file) = transfer.source else {
-            throw KindFailure(
-                .invalidInput, "`body` is too large for one request; let the job that produces it write a file.")
+        let isConfirmed: Bool
+        do throws(KindFailure) { isConfirmed = try ServerDigest.check(reply.head, against: part.sha256) } catch {
+            return [.fail(error)]
         }
-        let (id, hasChecksums) = try await S3Creation(s3: s3).run()
-        let state = Checkpoint(
-            style: "s3", target: "\(transfer.url)", upload: id, credential: transfer.credential,
-            region: s3.signature.region, source: file.identity, offset: 0,
-            partBytes: Self.partBytes(
-                for: size, atLeast: transfer.configuration.partBytes, chunk: transfer.configuration.chunkBytes),
-            hasChecksums: hasChecksums)
-        try await transfer.save(state)
-        return state
+        parts?.stored(
+            Checkpoint.Part(
+                number: part.number, etag: etag, bytes: part.range.upperBound - part.range.lowerBound,
+                sha256: part.sha256.hexadecimal, isConfirmed: isConfirmed))
+        return (parts.map { [.save($0.checkpoint)] } ?? []) + (try nextSteps())
     }
 
-    private enum Resumption {
-        case none
-        case goesOn(Checkpoint)
-        /// The upload is complete, but the response that confirmed it was lost.
-        case isDone(Transfer.Reply, Checkpoint)
-    }
+    // MARK: Complete
 
-    /// Returns the saved progress, as far as the server confirms it: the parts that have the same ETag and size at the
-    /// server.
-    private func resumed() async throws(KindFailure) -> Resumption {
-        guard var saved = try await transfer.savedCheckpoint(style: "s3"), saved.partBytes != nil else { return .none }
-        var stored: [Int: S3Answer.Part] = [:]
-        var marker = 0
-        while true {
-            let url = transfer.url.adding(["uploadId": saved.upload, "part-number-marker": "\(marker)"])
-            let reply = try await transfer.persisting { () async throws(KindFailure) in
-                let reply = try await s3.ask(.GET, url)
-                guard reply.response.isSuccess || reply.status == 404 else { throw s3.failure(reply) }
-                return reply
-            }
-            if reply.status == 404 {
-                if saved.offset == size, let there = try await objectIfSame(as: saved.parts) {
-                    return .isDone(there, saved)
-                }
-                transfer.forget()
-                return .none
-            }
-            let parts = S3Answer.parts(in: reply.body)
-            for part in parts { stored[part.number] = part }
-            // The part numbers must rise and are limited, so that the loop ends.
-            guard S3Answer.text("IsTruncated", in: reply.body) == "true", let last = parts.last?.number,
-                last > marker, last <= Int(Self.maxParts)
-            else { break }
-            marker = last
-        }
-        saved.keep { part in
-            stored[part.number].map { $0.bytes == part.bytes && $0.etag == part.etag.unquoted } ?? false
-        }
-        return .goesOn(saved)
-    }
-
-    private func complete(_ state: Checkpoint) async throws(KindFailure) -> Transfer.Reply {
-        let hasChecksums = state.hasChecksums ?? false
-        let parts = state.parts.map { part in
-            let checksum = hasChecksums ? Data(part.sha256.bytesFromHexadecimal).base64EncodedString() : nil
-            return "<Part><PartNumber>\(part.number)</PartNumber><ETag>\(part.etag.escapedForXML)</ETag>"
-                + (checksum.map { "<ChecksumSHA256>\($0)</ChecksumSHA256>" } ?? "") + "</Part>"
+    private func completion(of upload: Checkpoint) -> UploadRequest {
+        let parts = upload.parts.map { part in
+            let checksum =
+                upload.hasChecksums == true
+                ? "<ChecksumSHA256>\(Data(part.sha256.bytesFromHexadecimal).base64EncodedString())</ChecksumSHA256>"
+                : ""
+            return
+                "<Part><PartNumber>\(part.number)</PartNumber><ETag>\(part.etag.escapedForXML)</ETag>\(checksum)</Part>"
         }.joined()
-        let body = Array(
-            "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">\(parts)</CompleteMultipartUpload>"
-                .utf8)
-        let url = transfer.url.adding(["uploadId": state.upload])
-        var headers = s3.marked(transfer.headers)
-        headers.replaceOrAdd(name: "content-type", value: "application/xml")
-        var isAmbiguous = transfer.isRepeat
-        return try await transfer.persisting { () async throws(KindFailure) in
-            do throws(KindFailure) {
-                let reply = try await s3.ask(.POST, url, headers: headers, body: body)
-                // The server may respond 200 at once, and report a failure in the body.
-                if reply.response.isSuccess, S3Answer.text("Code", in: reply.body) == nil { return reply }
-                if reply.status == 404 || reply.status == 412, isAmbiguous,
-                    let there = try await objectIfSame(as: state.parts)
-                {
-                    // With 412, the parts that this attempt sent again still belong to an unfinished upload, which is
-                    // no longer needed.
-                    if reply.status == 412 {
-                        await Abandonment(client: transfer.client, configuration: transfer.configuration).abandon(state)
-                    }
-                    return there
-                }
-                throw s3.failure(reply)
-            } catch {
-                isAmbiguous = isAmbiguous || error.isRetryable
-                throw error
-            }
+        var request = plan.s3Request(.POST, plan.url.adding(["uploadId": upload.upload]))
+        request.headers = plan.markedForCreation(request.headers)
+        request.headers.replaceOrAdd(name: "content-type", value: "application/xml")
+        request.content = .bytes(
+            Array(
+                "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">\(parts)</CompleteMultipartUpload>"
+                    .utf8))
+        return request
+    }
+
+    private mutating func completed(_ answer: UploadAnswer) throws(KindFailure) -> [Step] {
+        guard let parts else { return [] }
+        do throws(KindFailure) {
+            let reply = try answer.reply
+            // The server may respond 200 at once, and report a failure in the body.
+            if reply.head.isSuccess, S3Answer.text("Code", in: reply.body) == nil { return finished(reply, parts) }
+            let failure = plan.s3Failure(reply)
+            guard reply.status == 404 || reply.status == 412, mayBeCompleted else { throw failure }
+            return [.send(plan.s3Request(.HEAD, plan.url), .completedObject(failure))]
+        } catch {
+            mayBeCompleted = mayBeCompleted || error.isRetryable
+            throw error
         }
     }
 
-    /// Returns the response about the object, if its ETag belongs to exactly this list of parts; nil otherwise.
-    private func objectIfSame(as parts: [Checkpoint.Part]) async throws(KindFailure) -> Transfer.Reply? {
-        let reply = try await s3.ask(.HEAD, transfer.url)
-        guard reply.response.isSuccess, reply.response.headers["etag"].first?.unquoted == expectedETag(parts).unquoted
-        else { return nil }
-        return reply
+    private func isObject(_ reply: UploadReply, of parts: [Checkpoint.Part]) -> Bool {
+        reply.head.isSuccess && reply.headers["etag"].first?.unquoted == S3Answer.etag(of: parts).unquoted
     }
 
-    /// The ETag that S3 gives the object: the MD5 of the parts' MD5s, followed by the number of parts.
-    private func expectedETag(_ parts: [Checkpoint.Part]) -> String {
-        var md5 = Insecure.MD5()
-        for part in parts { md5.update(data: part.etag.unquoted.bytesFromHexadecimal) }
-        return "\"\(md5.finalize().hexadecimal)-\(parts.count)\""
-    }
-
-    /// The object's checksum by the same rule, with SHA-256; nil if the parts have no checksums.
-    private func expectedChecksum(_ state: Checkpoint) -> String? {
-        guard state.hasChecksums == true else { return nil }
-        var sha256 = SHA256()
-        for part in state.parts { sha256.update(data: part.sha256.bytesFromHexadecimal) }
-        return "\(Data(sha256.finalize()).base64EncodedString())-\(state.parts.count)"
+    private func finished(_ reply: UploadReply, _ parts: S3Parts) -> [Step] {
+        let upload = parts.checkpoint
+        let named = reply.headers["x-amz-checksum-sha256"].first ?? S3Answer.text("ChecksumSHA256", in: reply.body)
+        if upload.hasChecksums == true, let named, named.contains("-"), named != S3Answer.checksum(of: upload.parts) {
+            let failure = KindFailure(
+                .checksumMismatch,
+                "\(plan.url.redacted): the S3 server assembled something other than what was sent; upload it again.",
+                isRetryable: true, status: reply.status, url: plan.url)
+            return [.forget, .fail(failure)]
+        }
+        let etag = S3Answer.text("ETag", in: reply.body) ?? reply.headers["etag"].first
+        let output = plan.receipt(
+            reply, digest: parts.digest.value, etag: etag ?? S3Answer.etag(of: upload.parts),
+            isConfirmed: upload.parts.allSatisfy(\.isConfirmed))
+        return [.finish(output)]
     }
 }
 
-extension Checkpoint {
-    fileprivate mutating func add(_ part: Part) {
-        parts.removeAll { $0.number == part.number }
-        parts.insert(part, at: parts.firstIndex { $0.number > part.number } ?? parts.endIndex)
-        offset = parts.reduce(0) { $0 + $1.bytes }
-    }
+/// A search for the upload that a lost request may have begun: it began for exactly this key after the request, and has
+/// no parts yet.
+struct S3Search: Sendable {
+    /// Why the response to the creation was lost.
+    let lost: KindFailure
+    /// The request that is sent again if there is no such upload.
+    let creation: UploadRequest
+    let hasChecksums: Bool
+    /// The bucket's URL and the object's key, for both styles of URLs: the object's URL does not show which style it
+    /// has.
+    var places: [(bucket: WebURL, key: String)]
+    /// The uploads that were not examined yet.
+    var candidates: [String] = []
+    var empty: [String] = []
 
-    /// Advances the digest over the parts that follow it without a gap.
-    fileprivate mutating func take(_ digests: inout [Int: RunningDigest], of partBytes: Int64) {
-        var number = Int((digest?.count ?? 0) / partBytes) + 1
-        while let next = digests[number], parts.contains(where: { $0.number == number }) {
-            digest = next
-            digests[number] = nil
-            number += 1
+    init(lost: KindFailure, creation: UploadRequest, hasChecksums: Bool, url: WebURL) {
+        (self.lost, self.creation, self.hasChecksums) = (lost, creation, hasChecksums)
+        func place(_ path: String, _ key: Substring) -> (bucket: WebURL, key: String) {
+            var bucket = url
+            (bucket.path, bucket.query) = (path, nil)
+            return (bucket, String(decoding: PercentEncoding.decode(Array(key.utf8)[...]), as: UTF8.self))
         }
+        let whole = url.path.dropFirst()
+        let first = whole.prefix { $0 != "/" }
+        let rest = whole.dropFirst(first.count + 1)
+        places = (rest.isEmpty ? [] : [place("/\(first)", rest)]) + [place("/", whole)]
     }
 
-    /// Returns the checkpoint's digest, if it ends with a part and the server has every part up to there; nil
-    /// otherwise.
-    fileprivate func digestOfWholeParts(of partBytes: Int64, upTo size: Int64) -> RunningDigest? {
-        guard let digest, digest.count <= size, digest.count == size || digest.count % partBytes == 0 else {
-            return nil
+    /// Returns the reply; nil after a failure that leaves it unknown what the store has begun.
+    func reply(in answer: UploadAnswer) throws(KindFailure) -> UploadReply? {
+        do throws(KindFailure) { return try answer.reply } catch {
+            guard error.isRetryable else { return nil }
+            throw error
         }
-        let numbers = Set(parts.map(\.number))
-        return (0..<(digest.count + partBytes - 1) / partBytes).allSatisfy { numbers.contains(Int($0) + 1) }
-            ? digest : nil
-    }
-
-    fileprivate mutating func keep(where isKept: (Part) -> Bool) {
-        parts = parts.filter(isKept)
-        offset = parts.reduce(0) { $0 + $1.bytes }
     }
 }

@@ -24,24 +24,26 @@ struct S3Signature: Sendable {
 
     static let usualRegion = "us-east-1"
 
-    /// Signs a request with the current time.
-    ///
-    /// - Parameter payload: The SHA-256 of the body, in hexadecimal; nil if there is no body.
-    /// - Returns: The headers, including the signature.
-    func sign(_ method: HTTPMethod, _ url: WebURL, headers: HTTPHeaders, payload: String? = nil) -> HTTPHeaders {
-        sign(
-            method, url, headers: headers, payload: payload ?? SHA256.hash(data: Data()).hexadecimal,
-            moment: Self.moment(secondsSince1970: Int64(time(nil))))
+    /// Signs a request with the current time. Returns the headers, including the signature.
+    func sign(_ request: UploadRequest) -> HTTPHeaders {
+        let digest =
+            switch request.content {
+            case .bytes(let bytes): Array(SHA256.hash(data: bytes))
+            case .piece: request.sha256 ?? []
+            }
+        return sign(request.method, request.url, headers: request.headers, payload: digest.hexadecimal)
     }
 
     /// Signs a request.
     ///
     /// - Parameters:
     ///   - payload: The SHA-256 of the body, in hexadecimal.
-    ///   - moment: The time of the request, in the form `20130524T000000Z`.
+    ///   - moment: The time of the request, in the form `20130524T000000Z`. Default: now.
     /// - Returns: The headers, including the signature.
-    func sign(_ method: HTTPMethod, _ url: WebURL, headers: HTTPHeaders, payload: String, moment: String) -> HTTPHeaders
-    {
+    func sign(
+        _ method: HTTPMethod, _ url: WebURL, headers: HTTPHeaders, payload: String,
+        moment: String = moment(secondsSince1970: Int64(time(nil)))
+    ) -> HTTPHeaders {
         var headers = headers
         headers.replaceOrAdd(name: "host", value: "\(url.host)" + (url.explicitPort.map { ":\($0)" } ?? ""))
         headers.replaceOrAdd(name: "x-amz-date", value: moment)
@@ -110,10 +112,8 @@ struct S3Signature: Sendable {
 
     /// Formats a time as the signature requires it: `20130524T000000Z`.
     static func moment(secondsSince1970 seconds: Int64) -> String {
-        let day = CivilDate(daysSince1970: Int(seconds / 86400))
-        let left = Int(seconds % 86400)
-        func two(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
-        return "\(day.year)\(two(day.month))\(two(day.day))T\(two(left / 3600))\(two(left / 60 % 60))\(two(left % 60))Z"
+        Date(timeIntervalSince1970: TimeInterval(seconds))
+            .formatted(Date.ISO8601FormatStyle(dateSeparator: .omitted, timeSeparator: .omitted))
     }
 }
 

@@ -7,7 +7,7 @@ extension Upload {
     /// How long a checkpoint is kept if its upload cannot be deleted at the server, or if its job is unknown.
     private static let keptSeconds = 14 * 86400
     /// How many uploads are deleted at the same time.
-    private static let sideBySide = 8
+    private static let maxConcurrentDeletions = 8
 
     /// Removes the checkpoint, since the job will not run again.
     public func didSucceed(_ job: JobID) {
@@ -50,7 +50,7 @@ extension Upload {
             }
         }
         while !over.isEmpty, !Task.isCancelled {
-            let some = over.suffix(Self.sideBySide)
+            let some = over.suffix(Self.maxConcurrentDeletions)
             over.removeLast(some.count)
             await withTaskGroup(of: Bool.self) { group in
                 for file in some { group.addTask { await cleanUp(file, keptSince: oldest) } }
@@ -67,8 +67,8 @@ extension Upload {
             // A complete upload stays: its server may use it already, and with S3 it is an ordinary object.
             let isComplete =
                 checkpoint.receipt != nil || checkpoint.style != "s3" && checkpoint.offset == checkpoint.source.size
-            let isGone =
-                isComplete || !checkpoint.isHeldByServer ? true : await abandonment.abandon(checkpoint, insists: false)
+            var isGone = isComplete || !checkpoint.isHeldByServer
+            if !isGone { isGone = await deletion.delete(checkpoint, insists: false) }
             guard isGone || isOld else { return false }
         } else if file.isNoted, !isOld {
             // The checkpoint is unreadable now. If there is only a file that was never renamed, it names no upload.

@@ -4,7 +4,7 @@ import WebSyntax
 
 /// Deletes the server's part of an upload that nobody will finish. Otherwise the server would keep it, and charge for
 /// it.
-struct Abandonment: Sendable {
+struct UploadDeletion: Sendable {
     let client: OutgoingClient
     let configuration: UploadConfiguration
 
@@ -13,7 +13,7 @@ struct Abandonment: Sendable {
     ///
     /// - Parameter insists: Whether to ask again if the server is not ready to delete the upload.
     /// - Returns: Whether nothing is left to do: the server no longer has the upload, or cannot delete uploads.
-    @discardableResult func abandon(_ checkpoint: Checkpoint, insists: Bool = true) async -> Bool {
+    @discardableResult func delete(_ checkpoint: Checkpoint, insists: Bool = true) async -> Bool {
         let work: @Sendable () async throws(KindFailure) -> Bool = { () async throws(KindFailure) in
             guard let request = try request(for: checkpoint) else { return false }
             while true {
@@ -37,29 +37,25 @@ struct Abandonment: Sendable {
     }
 
     private func request(for checkpoint: Checkpoint) throws(KindFailure) -> OutgoingRequest? {
-        var headers: HTTPHeaders = ["accept": "*/*"]
-        if checkpoint.style == "s3" {
-            // Halyard writes only valid URLs, so a checkpoint with an invalid URL was not written by Halyard.
-            guard let target = try? WebURL(parsing: checkpoint.target),
-                let secret = try secret(for: target, of: checkpoint),
-                let signature = S3Signature(secret: secret, region: checkpoint.region ?? S3Signature.usualRegion)
-            else { return nil }
-            let url = target.adding(["uploadId": checkpoint.upload])
-            return OutgoingRequest(
-                method: .DELETE, url: url, headers: signature.sign(.DELETE, url, headers: headers), isGentle: false)
+        let isSigned = checkpoint.style == "s3"
+        // Halyard writes only valid URLs, so a checkpoint with an invalid URL was not written by Halyard.
+        guard let url = try? WebURL(parsing: isSigned ? checkpoint.target : checkpoint.upload) else { return nil }
+        let secret = try checkpoint.credential.map { name throws(KindFailure) in
+            try configuration.secret(named: name, for: url)
         }
-        // As with the target above, Halyard writes only valid URLs.
-        guard let url = try? WebURL(parsing: checkpoint.upload) else { return nil }
-        if let secret = try secret(for: url, of: checkpoint) {
+        var request = UploadRequest(.DELETE, url, ["accept": "*/*"])
+        if isSigned {
+            let region = checkpoint.region ?? S3Signature.usualRegion
+            guard let signature = secret.flatMap({ S3Signature(secret: $0, region: region) }) else { return nil }
+            request.url = url.adding(["uploadId": checkpoint.upload])
+            request.headers = signature.sign(request)
+        } else {
             let header = checkpoint.credentialHeader ?? .authorization
-            headers.add(name: header.name, value: header.value(secret))
+            if let secret { request.headers.add(name: header.name, value: header.value(secret)) }
+            if let dialect = ResumableDialect(rawValue: checkpoint.style) {
+                request.headers.add(contentsOf: dialect.version)
+            }
         }
-        if let dialect = ResumableDialect(rawValue: checkpoint.style) { headers.add(contentsOf: dialect.version) }
-        return OutgoingRequest(method: .DELETE, url: url, headers: headers, isGentle: false)
-    }
-
-    private func secret(for url: WebURL, of checkpoint: Checkpoint) throws(KindFailure) -> String? {
-        guard let name = checkpoint.credential else { return nil }
-        return try configuration.secret(named: name, for: url)
+        return OutgoingRequest(method: .DELETE, url: request.url, headers: request.headers, isGentle: false)
     }
 }

@@ -17,7 +17,7 @@ extension Upload {
 }
 
 /// What ended jobs left at servers, and what is still wanted there.
-@Suite struct TakingBackTests {
+@Suite struct CleanUpTests {
     private func withUpload(
         _ answer: @escaping LoopbackServer.Handler,
         _ body: (LoopbackServer, Upload, _ folder: String) async throws -> Void
