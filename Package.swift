@@ -34,8 +34,6 @@ let releaseLinking = [
 let staticCPlusPlus = ["-Xlinker", "-l:libstdc++.a", "-Xlinker", "--remap-inputs=*/libstdc++.so=/dev/null"]
 /// The unwinder inside the program, which nothing else needs from its shared library: loading that takes a twelfth of the start.
 let staticUnwinder = ["-Xclang-linker", "-static-libgcc"]
-/// libxml2 inside the program: its shared library has another name in newer releases of Debian and Ubuntu, and takes ICU along.
-let staticXML = ["-Xlinker", "-l:libxml2.a", "-Xlinker", "--remap-inputs=*/libxml2.so=/dev/null"]
 
 func executable(_ name: String, _ dependencies: [Target.Dependency], linking: [String] = []) -> Target {
     .executableTarget(
@@ -201,14 +199,13 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
             ]),
         // Strangers' documents: bytes in, facts out. It runs in the sandbox, so it must not know a network.
-        .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
-        module("Pages", ["CLibXML2", "CivilCalendar", "Decompression", "WebSyntax"]),
+        module("Pages", ["CivilCalendar", "Decompression", "WebSyntax"]),
         tests("Pages", ["Samples", "WebSyntax"]),
         .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
         module(
             "Kinds",
             [
-                "CLinux", "CNettle", "CivilCalendar", "Jobs", "OperationTypes", "Pages", "Web", "WebSyntax",
+                "CLinux", "CNettle", "Jobs", "OperationTypes", "Pages", "Web", "WebSyntax",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -316,8 +313,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
-        .target(name: "CWithoutICU", dependencies: ["CLibXML2"]),
-        executable("halyardd", ["CWithoutICU", "Daemon"], linking: staticXML),
+        executable("halyardd", ["Daemon"]),
         executable("halyard", ["Client", "Commands"], linking: staticCPlusPlus + staticUnwinder),
 
         // Measuring.

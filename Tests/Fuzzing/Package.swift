@@ -18,11 +18,10 @@ let package = Package(
     name: "fuzzing",
     platforms: [.macOS(.v15)],
     targets: [
-        .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0"),
         .systemLibrary(name: "CCompression"),
         .target(name: "WebSyntax", swiftSettings: settings),
         .target(name: "Decompression", dependencies: ["CCompression"], swiftSettings: settings),
-        .target(name: "Pages", dependencies: ["CLibXML2", "Decompression", "WebSyntax"], swiftSettings: settings),
+        .target(name: "Pages", dependencies: ["Decompression", "WebSyntax"], swiftSettings: settings),
         .target(
             name: "Web", dependencies: ["WebSyntax"], sources: ["Redirects/Refresh.swift"], swiftSettings: settings),
         .target(

@@ -27,4 +27,13 @@ import Testing
             "<script a='>'><body>", "<title a=\"</title>\"><body>",
         ] { #expect(!isFound(text), "\(text)") }
     }
+
+    @Test func endBehindALongScriptIsFound() {
+        let page = Array(("<script>" + String(repeating: "<!-- ", count: 20_000) + "</script><body>").utf8)
+        var scanner = HeadScanner()
+        let more = Array(repeating: UInt8(ascii: "x"), count: 40_000)
+        let counts = stride(from: 100, through: page.count + more.count, by: 100)
+        let found = counts.first { scanner.advance(to: Array((page + more)[..<$0])) }
+        #expect((page.count...page.count * 5 / 4).contains(found ?? 0))
+    }
 }

@@ -1,142 +1,185 @@
-import CLibXML2
-import Glibc
 import WebSyntax
 
-/// Collects facts about a page from the parser's events.
-final class FactCollector {
-    var facts = PageFacts()
+/// Collects facts about a page from its tags and text.
+struct FactCollector {
+    /// The facts about an element's content that follow from the elements around it.
+    struct Context {
+        /// Whether the content is not about the page.
+        var isBeside = false
+        /// Whether the content is outside the page's own text: `isBeside`, or in a footer or navigation.
+        var isOutsideText = false
+        var isInParagraph = false
+        /// The microdata item to which properties belong.
+        var item: Int?
+        /// `audio` or `video`, to which `source` elements belong.
+        var medium: HTMLName?
+    }
+
+    private(set) var facts = PageFacts()
 
     private enum Capture {
-        case title
         case heading(isNamed: Bool)
-        case byline(rank: Int, place: Int)
+        case byline(rank: Int, number: Int)
         case moment(ClassSigns, isMarked: Bool)
         case tag
-        case property(names: [String], item: Int?)
+        case property(names: [String], item: Int)
     }
 
-    private struct Open {
-        var name: ElementName
-        var isBeside: Bool
-        var item: Int?
-    }
-
-    private var stack: [Open] = []
     /// The text since the start of the outermost element whose text is being collected.
     private var text: [UInt8] = []
+    /// The elements whose text is being collected, with the number of elements around each, and the start of its text.
     private var captures: [(depth: Int, start: Int, what: Capture)] = []
     private var microdata = Microdata()
-    private var names = ElementNames()
-    /// The number of elements that have begun so far.
-    private var place = 0
-    /// The position of the heading among the page's elements; nil before it.
+    /// The heading's number among the page's elements; nil before it.
     private var heading: Int?
     private var isAfterHeading: Bool { heading != nil }
 
-    static func of(_ user: UnsafeMutableRawPointer?) -> FactCollector? {
-        user.map { Unmanaged<FactCollector>.fromOpaque($0).takeUnretainedValue() }
+    /// Completes the facts. Call this at the end of the page.
+    mutating func finish() {
+        facts.items = microdata.objects()
+        facts.shown.finish()
     }
 
-    /// Completes the facts. Call this after the parser has finished.
-    func finish() { facts.items = microdata.objects() }
+    /// Ends a line of the visible text.
+    mutating func endLine(in context: Context) {
+        facts.shown.endLine(isInParagraph: context.isInParagraph, isBeside: context.isOutsideText)
+    }
 
-    func start(_ rawName: UnsafePointer<xmlChar>?, _ list: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?) {
-        guard let rawName else { return }
-        let name = names.name(rawName)
-        let attributes = Attributes(list)
-        place += 1
+    mutating func text(_ bytes: Slice<UnsafeBufferPointer<UInt8>>, in context: Context) {
+        if context.isInParagraph { countWords(bytes) }
+        facts.shown.append(bytes, isInParagraph: context.isInParagraph)
+        if !captures.isEmpty {
+            CharacterReferences.decode(bytes.prefix(max(0, Self.maxText - text.count)), into: &text)
+        }
+    }
+
+    private mutating func countWords(_ text: Slice<UnsafeBufferPointer<UInt8>>) {
+        var isInWord = false
+        for byte in text {
+            if !byte.isSpace, !isInWord { facts.words += 1 }
+            isInWord = !byte.isSpace
+        }
+    }
+
+    /// Notes the text of the title or of a script with linked data.
+    mutating func rawText(_ bytes: Slice<UnsafeBufferPointer<UInt8>>, of name: HTMLName, _ tag: TagReader) {
+        switch name {
+        case "title" where facts.title == nil:
+            let title = CharacterReferences.decode(String(decoding: bytes.prefix(Self.maxText), as: UTF8.self)).tidied
+            if !title.isEmpty { facts.title = title }
+        case "script":
+            let isLinkedData = tag["type"]?.trimmingSpaces.lowercased().hasPrefix("application/ld+json") ?? false
+            if isLinkedData, facts.jsonLD.count < 64, bytes.count <= 512 << 10 { facts.jsonLD.append(Array(bytes)) }
+        default: break
+        }
+    }
+
+    /// Notes the language in an `html` tag. The standard adds the attributes of later `html` tags to the element.
+    mutating func html(_ tag: TagReader) {
+        let language = (tag["lang"] ?? tag["xml:lang"])?.trimmingSpaces ?? ""
+        if facts.language == nil, !language.isEmpty { facts.language = language }
+    }
+
+    /// Notes the facts in a start tag.
+    ///
+    /// - Parameters:
+    ///   - number: The element's number, counted from the beginning of the page.
+    ///   - depth: The number of elements around it.
+    /// - Returns: The context of the element's content.
+    mutating func start(
+        _ name: HTMLName, _ tag: TagReader, number: Int, depth: Int, in parent: Context
+    ) -> Context {
         var signs = ClassSigns()
-        if let value = attributes.bytes("class") { signs.read(value) }
-        if let value = attributes.bytes("id") { signs.read(value) }
-        let isBeside =
-            stack.last?.isBeside ?? false || name == .aside || signs.contains(.beside) && name != .body && name != .html
-        let item = microdataItem(name, attributes)
-        stack.append(Open(name: name, isBeside: isBeside, item: item))
+        for attribute in ["class", "id"] as [HTMLName] {
+            if let value = tag.bytes(of: attribute) { signs.read(value) }
+        }
+        var context = parent
+        if name == "aside" || signs.contains(.beside) { (context.isBeside, context.isOutsideText) = (true, true) }
+        if name == "footer" || name == "nav" { context.isOutsideText = true }
+        if name == "p" { context.isInParagraph = true }
+        if let item = microdataItem(name, tag, depth: depth, in: parent.item) { context.item = item }
 
         switch name {
-        case .base: facts.base = facts.base ?? attributes["href"]
-        case .meta: meta(attributes)
-        case .link: link(attributes)
-        case .title: if facts.title == nil { capture(.title) }
-        case .h1, .h2, .h3: heading(name, attributes)
-        case .br: append([Self.row])
-        case .audio, .video, .source: if !isBeside { stream(name, attributes) }
-        case .time: if !isBeside { time(attributes, signs) }
+        case "base": facts.base = facts.base ?? tag["href"]
+        case "meta": meta(tag)
+        case "link": link(tag)
+        case "h1", "h2", "h3": heading(name, tag, number: number, depth: depth, context, isShown: !parent.isOutsideText)
+        case "br": append([Self.row])
+        case "audio", "video":
+            context.medium = name
+            stream(tag, in: context)
+        case "source": stream(tag, in: context)
+        case "time": if !context.isBeside { time(tag, signs, depth: depth) }
         default:
-            if name == .a { anchor(attributes, isBeside: isBeside) }
-            if isBeside { break }
-            let isByline = signs.contains(.byline) || signs.contains(.author) || isLoneAuthor(attributes)
+            if name == "a" { anchor(tag, number: number, depth: depth, isBeside: context.isBeside) }
+            if context.isBeside { break }
+            // An `itemprop=author` outside any item also names an author.
+            let isLoneAuthor =
+                context.item == nil && tag["itemprop"]?.lowercased().tokens.contains("author") ?? false
+            let isByline = isLoneAuthor || !signs.isDisjoint(with: [.byline, .author])
             if isByline, facts.bylines.count < 30 {
-                capture(.byline(rank: signs.contains(.byline) ? 2 : 1, place: place))
+                capture(.byline(rank: signs.contains(.byline) ? 2 : 1, number: number), depth)
             }
             if signs.contains(.date), !isByline || signs.contains(.byline), facts.moments.count < 30 {
-                moment(attributes, signs)
+                moment(tag, signs, depth: depth)
             }
         }
+        return context
     }
 
-    func end(_ rawName: UnsafePointer<xmlChar>?) {
-        guard let rawName else { return }
-        let name = names.name(rawName)
-        guard let index = stack.lastIndex(where: { $0.name == name }) else { return }
-        stack.removeSubrange(index...)
-        while let last = captures.last, last.depth > stack.count {
-            captures.removeLast()
-            finish(last.what, rows(of: text[last.start...]))
+    /// Completes the texts of elements that end, given by the number of elements around each.
+    ///
+    /// - Parameter endsRow: Whether a block ends, so that the following text is in another row.
+    mutating func end(_ depths: Range<Int>, endsRow: Bool) {
+        // An inner element ends before the one around it.
+        for index in captures.indices.reversed() where captures[index].depth >= depths.lowerBound {
+            let capture = captures[index]
+            if depths.contains(capture.depth) {
+                captures.remove(at: index)
+                finish(capture.what, rows(of: text[capture.start...]))
+            } else {
+                captures[index].depth -= depths.count
+            }
         }
-        if captures.isEmpty { text.removeAll(keepingCapacity: true) } else if name.isBlock { append([Self.row]) }
+        if captures.isEmpty { text.removeAll(keepingCapacity: true) } else if endsRow { append([Self.row]) }
     }
 
-    func characters(_ characters: UnsafePointer<xmlChar>?, _ count: Int32) {
-        guard let characters, !captures.isEmpty else { return }
-        append(UnsafeBufferPointer(start: characters, count: Int(count)))
+    /// The maximum number of bytes of text to collect.
+    private static let maxText = 32 << 10
+
+    private mutating func append(_ bytes: [UInt8]) {
+        if !captures.isEmpty, text.count < Self.maxText { text += bytes }
     }
 
-    private func append(_ bytes: some Sequence<UInt8>) {
-        guard !captures.isEmpty, text.count < 32 << 10 else { return }
-        text.append(contentsOf: bytes)
-    }
-
-    private func capture(_ what: Capture) {
+    private mutating func capture(_ what: Capture, _ depth: Int) {
         guard captures.count < 24 else { return }
-        captures.append((depth: stack.count, start: text.count, what: what))
+        captures.append((depth: depth, start: text.count, what: what))
     }
 
-    /// Separates the texts of different blocks or lines. Page text cannot contain this byte, since the parser rejects
-    /// control characters.
+    /// Separates the texts of different blocks or lines.
     private static let row: UInt8 = 0x1E
 
     private func rows(of text: ArraySlice<UInt8>) -> [String] {
         text.split(separator: Self.row).map { String(decoding: $0, as: UTF8.self).tidied }.filter { !$0.isEmpty }
     }
 
-    /// Whether the element has `itemprop=author` outside any item.
-    private func isLoneAuthor(_ attributes: Attributes) -> Bool {
-        guard let property = attributes["itemprop"], !stack.contains(where: { $0.item != nil }) else { return false }
-        return property.lowercased().tokens.contains("author")
+    private mutating func stream(_ tag: TagReader, in context: Context) {
+        guard let medium = context.medium, !context.isBeside, facts.streams.count < 20,
+            let source = tag["src"]?.trimmingSpaces, !source.isEmpty
+        else { return }
+        facts.streams.append(PageFacts.Stream(address: source, isVideo: medium == "video"))
     }
 
-    private func stream(_ name: ElementName, _ attributes: Attributes) {
-        guard facts.streams.count < 20, let source = attributes["src"]?.trimmingSpaces, !source.isEmpty else { return }
-        let type = attributes["type"]?.lowercased()
-        let isVideo =
-            name == .video || name == .source && (type?.hasPrefix("video/") ?? stack.contains { $0.name == .video })
-        let isAudio =
-            name == .audio || name == .source && (type?.hasPrefix("audio/") ?? stack.contains { $0.name == .audio })
-        if isVideo || isAudio { facts.streams.append(PageFacts.Stream(address: source, isVideo: isVideo)) }
-    }
-
-    private func finish(_ what: Capture, _ rows: [String]) {
+    private mutating func finish(_ what: Capture, _ rows: [String]) {
         if rows.isEmpty { return }
         let found = rows.joined(separator: " ")
         switch what {
-        case .title: facts.title = facts.title ?? found
         case .heading(let isNamed):
             if isNamed { facts.namedHeadings.append(found) } else { facts.headings.append(found) }
-        case .byline(let rank, let place):
+        case .byline(let rank, let number):
             if found.utf8.count < 200 {
                 facts.bylines.append(
-                    PageFacts.Byline(rows: rows, rank: rank, place: place, isAfterHeading: isAfterHeading))
+                    PageFacts.Byline(rows: rows, rank: rank, number: number, isAfterHeading: isAfterHeading))
             }
             // The byline may include a date: `By Ada Lovelace | May 3, 2024`.
             if rank == 2, found.utf8.count < 120, facts.moments.count < 30, found.contains(where: \.isNumber) {
@@ -153,24 +196,26 @@ final class FactCollector {
         }
     }
 
-    private func heading(_ name: ElementName, _ attributes: Attributes) {
-        let place = Int(attributes["place"] ?? "") ?? place
-        if name == .h1 {
-            heading = heading ?? place
-            if facts.headings.count < 8 { capture(.heading(isNamed: false)) }
+    private mutating func heading(
+        _ name: HTMLName, _ tag: TagReader, number: Int, depth: Int, _ context: Context, isShown: Bool
+    ) {
+        let isNamed = (["class", "id", "itemprop"] as [HTMLName]).contains { attribute in
+            tag.bytes(of: attribute).map(ClassSigns.isOfTitle) ?? false
         }
-        let isNamed = (["class", "id", "itemprop"] as [StaticString]).contains {
-            attributes.bytes($0).map { ClassSigns.isOfTitle($0[...]) } ?? false
+        if isShown, name == "h1" || isNamed { facts.shown.beginHeading(isNamed: isNamed) }
+        if name == "h1" {
+            heading = heading ?? number
+            if facts.headings.count < 8 { capture(.heading(isNamed: false), depth) }
         }
-        guard isNamed, stack.last?.isBeside == false, facts.namedHeadings.count < 8 else { return }
-        if facts.namedHeadings.isEmpty { heading = place }
-        capture(.heading(isNamed: true))
+        guard isNamed, !context.isBeside, facts.namedHeadings.count < 8 else { return }
+        if facts.namedHeadings.isEmpty { heading = number }
+        capture(.heading(isNamed: true), depth)
     }
 
-    private func meta(_ attributes: Attributes) {
-        guard facts.metas.count < 2000, let content = attributes["content"]?.tidied else { return }
-        for source in ["property", "name", "itemprop", "http-equiv"] as [StaticString] {
-            guard let keys = attributes[source] else { continue }
+    private mutating func meta(_ tag: TagReader) {
+        guard facts.metas.count < 2000, let content = tag["content"]?.tidied else { return }
+        for source in ["property", "name", "itemprop", "http-equiv"] as [HTMLName] {
+            guard let keys = tag[source] else { continue }
             for key in keys.lowercased().tokens.prefix(4) {
                 // Pages use `DC:date` as often as `DC.date`.
                 let isDublinCore = key.hasPrefix("dc:") || key.hasPrefix("dcterms:")
@@ -181,120 +226,84 @@ final class FactCollector {
         }
     }
 
-    private func link(_ attributes: Attributes) {
-        guard facts.links.count < 1000, let href = attributes["href"]?.trimmingSpaces, let rel = attributes["rel"]
+    private mutating func link(_ tag: TagReader) {
+        guard facts.links.count < 1000, let href = tag["href"]?.trimmingSpaces, let rel = tag["rel"]
         else { return }
         facts.links.append(
             PageFacts.LinkElement(
                 rel: rel.lowercased().tokens, href: href,
-                type: attributes["type"]?.lowercased().cut(to: 100), title: attributes["title"]?.tidied.cut(to: 500),
-                sizes: attributes["sizes"]?.lowercased().cut(to: 100),
-                hreflang: attributes["hreflang"], media: attributes["media"], color: attributes["color"]))
+                type: tag["type"]?.lowercased().cut(to: 100), title: tag["title"]?.tidied.cut(to: 500),
+                sizes: tag["sizes"]?.lowercased().cut(to: 100),
+                hreflang: tag["hreflang"], media: tag["media"], color: tag["color"]))
     }
 
-    private func anchor(_ attributes: Attributes, isBeside: Bool) {
-        let rel = (attributes["rel"] ?? "").lowercased().tokens
+    private mutating func anchor(_ tag: TagReader, number: Int, depth: Int, isBeside: Bool) {
+        let rel = (tag["rel"] ?? "").lowercased().tokens
         if !isBeside, facts.bylines.count < 30 {
-            let isToAuthor = attributes.bytes("href").map { ClassSigns.isOfAuthor($0[...]) } ?? false
-            let place = Int(attributes["place"] ?? "") ?? place
             if rel.contains("author") {
-                capture(.byline(rank: 0, place: place))
-            } else if isToAuthor, let heading, (0...60).contains(place - heading) {
-                capture(.byline(rank: 3, place: place))
+                capture(.byline(rank: 0, number: number), depth)
+            } else if let heading, (0...60).contains(number - heading),
+                tag.bytes(of: "href").map(ClassSigns.isOfAuthor) ?? false
+            {
+                capture(.byline(rank: 3, number: number), depth)
             }
         }
-        if rel.contains("tag"), facts.tags.count < 50 { capture(.tag) }
-        if rel.contains("license"), let href = attributes["href"]?.trimmingSpaces, facts.links.count < 1000 {
+        if rel.contains("tag"), facts.tags.count < 50 { capture(.tag, depth) }
+        if rel.contains("license"), let href = tag["href"]?.trimmingSpaces, facts.links.count < 1000 {
             facts.links.append(PageFacts.LinkElement(rel: ["license"], href: href))
         }
     }
 
-    private func time(_ attributes: Attributes, _ signs: ClassSigns) {
+    private mutating func time(_ tag: TagReader, _ signs: ClassSigns, depth: Int) {
         guard facts.moments.count < 60 else { return }
         var signs = signs
-        if attributes.raw("pubdate") != nil { signs.insert(.published) }
-        if let value = attributes["datetime"]?.tidied, !value.isEmpty {
+        if tag.has("pubdate") { signs.insert(.published) }
+        if let value = tag["datetime"]?.tidied, !value.isEmpty {
             facts.moments.append(
                 PageFacts.Moment(text: value, signs: signs, isMarked: true, isAfterHeading: isAfterHeading))
         } else {
-            capture(.moment(signs, isMarked: true))
+            capture(.moment(signs, isMarked: true), depth)
         }
     }
 
     /// Notes the date in an element whose class announces one. Microformats put the exact time into `title`.
-    private func moment(_ attributes: Attributes, _ signs: ClassSigns) {
-        if let title = attributes["title"]?.tidied, WildDate.iso(title) != nil {
+    private mutating func moment(_ tag: TagReader, _ signs: ClassSigns, depth: Int) {
+        if let title = tag["title"]?.tidied, WildDate.iso(title) != nil {
             facts.moments.append(
                 PageFacts.Moment(text: title, signs: signs, isMarked: true, isAfterHeading: isAfterHeading))
         } else {
-            capture(.moment(signs, isMarked: false))
+            capture(.moment(signs, isMarked: false), depth)
         }
     }
 
     /// Notes an item or a property. Returns the item that begins with this element, or nil.
-    private func microdataItem(_ name: ElementName, _ attributes: Attributes) -> Int? {
-        let property = attributes["itemprop"] ?? attributes["property"].flatMap { $0.contains(":") ? nil : $0 }
-        let isItem = attributes.raw("itemscope") != nil || attributes.raw("typeof") != nil
+    private mutating func microdataItem(_ name: HTMLName, _ tag: TagReader, depth: Int, in owner: Int?) -> Int? {
+        let property = tag["itemprop"] ?? tag["property"].flatMap { $0.contains(":") ? nil : $0 }
+        let isItem = tag.has("itemscope") || tag.has("typeof")
         guard property != nil || isItem else { return nil }
-        let owner = stack.last { $0.item != nil }?.item
         let names = Array((property?.tokens ?? []).prefix(4))
-        if isItem {
-            return microdata.begin(type: attributes["itemtype"] ?? attributes["typeof"], as: names, in: owner)
-        }
+        if isItem { return microdata.begin(type: tag["itemtype"] ?? tag["typeof"], as: names, in: owner) }
         // Properties outside any item are ignored. Those of `meta` elements are in ``PageFacts/metas``.
-        guard owner != nil else { return nil }
-        if let value = attributes.value(of: name) {
+        guard let owner else { return nil }
+        if let value = Self.value(of: name, tag) {
             for property in names { microdata.add(property, value, to: owner) }
         } else {
-            captures.append((depth: stack.count + 1, start: text.count, what: .property(names: names, item: owner)))
-            if captures.count > 24 { captures.removeLast() }
-        }
-        return nil
-    }
-}
-
-/// The attributes that the parser passes to a callback; valid only during that call.
-struct Attributes {
-    private let list: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?
-
-    init(_ list: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?) { self.list = list }
-
-    /// Returns an attribute's value, which is empty if the attribute has none; nil if there is no such attribute.
-    func raw(_ name: StaticString) -> UnsafePointer<xmlChar>? {
-        guard let list else { return nil }
-        var index = 0
-        while let found = list[index] {
-            if strcmp(
-                UnsafeRawPointer(found).assumingMemoryBound(to: CChar.self),
-                UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)) == 0
-            {
-                return list[index + 1] ?? Self.empty
-            }
-            index += 2
+            // The body of an article is long, and no field needs it.
+            let short = names.filter { !["articlebody", "reviewbody", "text"].contains($0.lowercased()) }
+            if !short.isEmpty { capture(.property(names: short, item: owner), depth) }
         }
         return nil
     }
 
-    private static var empty: UnsafePointer<xmlChar> { ("" as StaticString).utf8Start }
-
-    func bytes(_ name: StaticString) -> UnsafeBufferPointer<UInt8>? {
-        raw(name).map {
-            UnsafeBufferPointer(start: $0, count: strlen(UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self)))
-        }
-    }
-
-    subscript(name: StaticString) -> String? { raw(name).map { String(cString: $0) } }
-
-    /// Returns the value of a property on an element with this name (HTML standard, 5.2.4); nil if the value is the
-    /// element's text.
-    func value(of name: ElementName) -> String? {
-        if let content = self["content"] { return content.tidied }
-        switch name {
-        case .a, .link: return self["href"]?.trimmingSpaces
-        case .img: return (self["src"] ?? self["data-src"])?.trimmingSpaces
-        case .time: return self["datetime"]?.tidied
-        case .data: return self["value"]?.tidied
-        default: return nil
+    /// Returns the value of a property (HTML standard, 5.2.4); nil if the value is the element's text.
+    private static func value(of name: HTMLName, _ tag: TagReader) -> String? {
+        if let content = tag["content"] { return content.tidied }
+        return switch name {
+        case "a", "link": tag["href"]?.trimmingSpaces
+        case "img": (tag["src"] ?? tag["data-src"])?.trimmingSpaces
+        case "time": tag["datetime"]?.tidied
+        case "data": tag["value"]?.tidied
+        default: nil
         }
     }
 }

@@ -34,7 +34,7 @@ struct PageFacts: Sendable {
         /// heading that leads to an author's page.
         var rank: Int
         /// The element's number, counted from the beginning of the page.
-        var place: Int
+        var number: Int
         var isAfterHeading: Bool
     }
 
@@ -119,7 +119,7 @@ struct ClassSigns: OptionSet, Sendable, Hashable {
     }
 
     /// Whether a heading's class or id marks it as the title.
-    static func isOfTitle(_ text: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+    static func isOfTitle(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard text.count <= 200 else { return false }
         let text = text.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
         return titles.contains { text.firstPlace(of: $0) != nil }
@@ -131,9 +131,9 @@ struct ClassSigns: OptionSet, Sendable, Hashable {
         .map { Array($0.utf8) }
 
     /// Whether an address leads to an author's page, such as `/author/ada`.
-    static func isOfAuthor(_ address: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+    static func isOfAuthor(_ address: UnsafeBufferPointer<UInt8>) -> Bool {
         guard address.count <= 200 else { return false }
-        var rest = address
+        var rest = address[...]
         while let slash = rest.firstIndex(of: UInt8(ascii: "/")) {
             rest = rest[(slash + 1)...]
             guard let first = rest.first, first == UInt8(ascii: "a") || first == UInt8(ascii: "b") else { continue }

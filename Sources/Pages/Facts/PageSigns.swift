@@ -25,8 +25,9 @@ package struct PageSigns: Codable, Sendable, Hashable {
             while let token = reader.next() {
                 switch token {
                 case .text(let range): textBytes += bytes[range].count { !$0.isSpace }
-                case .start(let name): take(name, &reader)
-                case .end, .other: break
+                case .start("template"): reader.skipTemplate()
+                case .start(let name): take(name, reader)
+                case .rawText, .end, .other: break
                 }
             }
         }
@@ -44,31 +45,25 @@ package struct PageSigns: Codable, Sendable, Hashable {
         return ["http://", "https://", "http%3a", "https%3a", "/", "%2f"].contains { text.hasPrefix($0) }
     }
 
-    private mutating func take(_ name: Range<Int>, _ reader: inout TagReader) {
-        func value(_ name: StaticString) -> String? { reader.attribute(name).map { reader.text($0).lowercased() } }
-        if reader.equals(name, "article") {
-            describesItself = true
-        } else if reader.equals(name, "meta") {
-            guard let key = value("property") ?? value("name"), let content = value("content"), !content.isEmpty
-            else { return }
+    private mutating func take(_ name: HTMLName, _ tag: TagReader) {
+        func value(_ name: HTMLName) -> String { tag[name]?.lowercased() ?? "" }
+        switch name {
+        case "article": describesItself = true
+        case "meta":
+            let key = tag.has("property") ? value("property") : value("name")
+            let content = value("content")
+            if content.isEmpty { return }
             if key == "robots" { isUnlisted = isUnlisted || content.contains("noindex") }
-            if key == "description" || ["og:", "article:", "twitter:"].contains(where: { key.hasPrefix($0) }) {
+            if key == "description" || ["og:", "article:", "twitter:"].contains(where: key.hasPrefix) {
                 describesItself = true
             }
-        } else if reader.equals(name, "link") {
-            let rel = value("rel")?.split(whereSeparator: \.isWhitespace) ?? []
+        case "link":
+            let rel = value("rel").tokens
             if rel.contains("canonical") || rel.contains("alternate") { describesItself = true }
-        } else if reader.equals(name, "form") {
-            if value("action")?.contains("consent") == true { hasConsentForm = true }
-        } else if reader.equals(name, "input") {
-            if let name = value("name"), let value = value("value"), Self.ways.contains(name), Self.isAddress(value) {
-                leadsBack = true
-            }
-        } else if reader.equals(name, "script") {
-            if value("type")?.contains("ld+json") == true { describesItself = true }
-            reader.skipRawText(until: name)
-        } else if ["style", "title", "noscript", "template", "textarea"].contains(where: { reader.equals(name, $0) }) {
-            reader.skipRawText(until: name)
+        case "form": if value("action").contains("consent") { hasConsentForm = true }
+        case "input": if Self.ways.contains(value("name")), Self.isAddress(value("value")) { leadsBack = true }
+        case "script": if value("type").contains("ld+json") { describesItself = true }
+        default: break
         }
     }
 

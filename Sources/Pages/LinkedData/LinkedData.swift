@@ -76,7 +76,7 @@ struct LinkedData: Sendable {
         }
 
         fileprivate static func letters(_ text: String) -> String {
-            Entities.decode(text).bareLetters
+            CharacterReferences.decode(text).bareLetters
         }
 
         /// Whether the text is one of the titles, or one of the two begins with the other and both have at least 15
@@ -130,8 +130,10 @@ struct LinkedData: Sendable {
         for name in names {
             guard let value = node?[name] else { continue }
             for element in value.all {
-                if let text = element.text.map(Entities.decode)?.tidied, !text.isEmpty { return text }
-                if let text = element["name"]?.text.map(Entities.decode)?.tidied, !text.isEmpty { return text }
+                if let text = element.text.map(CharacterReferences.decode)?.tidied, !text.isEmpty { return text }
+                if let text = element["name"]?.text.map(CharacterReferences.decode)?.tidied, !text.isEmpty {
+                    return text
+                }
             }
         }
         return nil
@@ -146,7 +148,8 @@ struct LinkedData: Sendable {
                 if case .object = person { (person["name"]?.all ?? []).compactMap { $0.text } } else {
                     [person.text].compactMap { $0 }
                 }
-            for name in found.map({ Entities.decode($0).tidied }) where !name.isEmpty && !names.contains(name) {
+            for name in found.map({ CharacterReferences.decode($0).tidied })
+            where !name.isEmpty && !names.contains(name) {
                 names.append(name)
             }
         }

@@ -6,7 +6,7 @@ enum LooseJSON {
     static func parse(_ bytes: [UInt8]) -> [JSONValue] {
         var bytes = bytes
         if !bytes.contains(UInt8(ascii: "\"")), bytes.firstPlace(of: Array("&quot;".utf8)) != nil {
-            bytes = Array(Entities.decode(String(decoding: bytes, as: UTF8.self)).utf8)
+            bytes = Array(CharacterReferences.decode(String(decoding: bytes, as: UTF8.self)).utf8)
         }
         var parser = LooseJSONParser(bytes, guessesQuotes: false)
         let values = parser.values()

@@ -1,4 +1,3 @@
-import Glibc
 import WebSyntax
 
 /// Detects the encoding of a page and converts the page to UTF-8.
@@ -12,14 +11,10 @@ enum Charset {
     static func decode(_ bytes: [UInt8], contentType: String?) -> (utf8: [UInt8], name: String) {
         let (name, skip) = find(in: bytes, contentType: contentType)
         var utf8 = decode(bytes[skip...], from: name)
-        // libxml2 stops at a NUL. The standard replaces it with U+FFFD.
-        if utf8.withUnsafeBytes({ bytes in bytes.baseAddress.flatMap { memchr($0, 0, bytes.count) } != nil }) {
-            var whole: [UInt8] = []
-            whole.reserveCapacity(utf8.count * 2)
-            for byte in utf8 {
-                if byte == 0 { whole += [0xEF, 0xBF, 0xBD] } else { whole.append(byte) }
-            }
-            utf8 = whole
+        // The standard replaces U+0000 in most places (13.2.5), and no text needs it.
+        if utf8.contains(0) {
+            utf8 = Array(
+                utf8.split(separator: 0, omittingEmptySubsequences: false).joined(separator: [0xEF, 0xBF, 0xBD]))
         }
         return (utf8, name)
     }
@@ -78,17 +73,10 @@ enum Charset {
         var reader = TagReader(bytes)
         while let token = reader.next() {
             guard case .start(let name) = token else { continue }
-            if reader.equals(name, "body") { return nil }
-            if reader.equals(name, "script") { _ = reader.scriptText() }
-            for raw in ["style", "title", "textarea", "noscript"] as [StaticString]
-            where reader.equals(name, raw) {
-                _ = reader.rawText(until: raw)
-            }
-            guard reader.equals(name, "meta") else { continue }
-            let isContentType = reader.attribute("http-equiv").map { reader.equals($0, "content-type") } ?? false
-            let label =
-                reader.attribute("charset").map(reader.text)
-                ?? (isContentType ? reader.attribute("content").flatMap { parameter(of: reader.text($0)) } : nil)
+            if name == "body" { return nil }
+            guard name == "meta" else { continue }
+            let isContentType = reader["http-equiv"]?.lowercased() == "content-type"
+            let label = reader["charset"] ?? (isContentType ? reader["content"].flatMap(parameter) : nil)
             guard let name = label.flatMap(EncodingLabel.name) else { continue }
             // The HTML standard uses UTF-8 here: a page whose `meta` could be read as ASCII is not UTF-16.
             if name.hasPrefix("utf-16") { return "utf-8" }

@@ -5,19 +5,19 @@ package enum FlatXML {
     /// Returns the elements that contain only text, in order.
     package static func texts(in body: [UInt8]) -> [(name: String, text: String)] {
         body.withUnsafeBufferPointer { bytes in
-            var reader = TagReader(bytes)
+            var reader = TagReader(bytes, isXML: true)
             var found: [(name: String, text: String)] = []
             var open: (name: String, text: String)?
             while let token = reader.next(), found.count < 50_000 {
                 switch token {
-                case .start(let range): open = (reader.text(range), "")
-                case .text(let range): open?.text += Entities.decode(reader.text(range))
-                case .end(let range):
-                    if let leaf = open, leaf.name == reader.text(range) {
+                case .start: open = (reader.text(reader.name), "")
+                case .text(let range): open?.text += CharacterReferences.decode(reader.text(range))
+                case .end:
+                    if let leaf = open, leaf.name == reader.text(reader.name) {
                         found.append((leaf.name, leaf.text.trimmingSpaces))
                     }
                     open = nil
-                case .other: break
+                case .rawText, .other: break
                 }
             }
             return found

@@ -149,15 +149,14 @@ package struct MediaFacts: Codable, Sendable, Hashable {
             while let token = reader.next() {
                 switch token {
                 case .text(let range): if bytes[range].contains(where: { !$0.isSpace && $0 < 0x80 }) { return nil }
-                case .other: continue
+                case .rawText, .other: continue
                 case .end: return nil
                 case .start(let name):
-                    guard reader.equals(name, "svg") else { return nil }
+                    guard name == "svg" else { return nil }
                     var facts = MediaFacts(contentType: "image/svg+xml")
-                    facts.width = reader.attribute("width").flatMap { pixels(reader.text($0)) }
-                    facts.height = reader.attribute("height").flatMap { pixels(reader.text($0)) }
-                    if facts.width == nil || facts.height == nil, let box = reader.attribute("viewbox").map(reader.text)
-                    {
+                    facts.width = reader["width"].flatMap(pixels)
+                    facts.height = reader["height"].flatMap(pixels)
+                    if facts.width == nil || facts.height == nil, let box = reader["viewbox"] {
                         let numbers = box.split { $0 == " " || $0 == "," }.compactMap { Double($0) }
                         if numbers.count == 4 {
                             (facts.width, facts.height) = (pixels("\(numbers[2])"), pixels("\(numbers[3])"))

@@ -78,19 +78,19 @@ struct PDFFacts: Hashable {
     /// Returns the texts of an XMP property: its list items, or its own text.
     ///
     /// - Parameter metadata: The XMP metadata in valid UTF-8.
-    private static func texts(_ name: String, in metadata: [UInt8]) -> [String] {
+    private static func texts(_ name: HTMLName, in metadata: [UInt8]) -> [String] {
         metadata.withUnsafeBufferPointer { bytes in
-            var reader = TagReader(bytes)
+            var reader = TagReader(bytes, isXML: true)
             var texts: [String] = []
             var isInside = false
             while let token = reader.next(), texts.count < maxAuthors {
                 switch token {
-                case .start(let range) where reader.isExactly(range, name): isInside = !reader.isSelfClosing
-                case .end(let range) where reader.isExactly(range, name): return texts
+                case .start(name): isInside = !reader.isSelfClosing
+                case .end(name): return texts
                 case .text(let range) where isInside && range.count <= maxText:
-                    let text = Entities.decode(reader.text(range)).tidied
+                    let text = CharacterReferences.decode(reader.text(range)).tidied
                     if !text.isEmpty { texts.append(text) }
-                case .start, .end, .text, .other: break
+                case .start, .end, .text, .rawText, .other: break
                 }
             }
             return texts

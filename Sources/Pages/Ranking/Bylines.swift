@@ -18,7 +18,7 @@ enum Bylines {
     /// Returns the text after the words that announce names, and whether there were such words. The text is empty if
     /// the line is a web address.
     private static func announcement(in line: String) -> (text: String, isAnnounced: Bool) {
-        var text = Entities.decode(line).tidied
+        var text = CharacterReferences.decode(line).tidied
         if text.has("://") || text.hasPrefix("www.") || text.hasPrefix("/") { return ("", false) }
         var isAnnounced = false
         if let rest = afterDate(text) { (text, isAnnounced) = (rest, true) }

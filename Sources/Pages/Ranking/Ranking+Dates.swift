@@ -44,7 +44,7 @@ extension Ranking {
     private var shownDate: String? {
         let lines = facts.shown.lines.filter { !$0.text.has("©") && !$0.text.lowercased().has("copyright") }
         func dates(_ lines: [ShownText.Line]) -> [String] {
-            lines.compactMap { WildDate.iso(Entities.decode($0.text), order: dateOrder) }
+            lines.compactMap { WildDate.iso(CharacterReferences.decode($0.text), order: dateOrder) }
         }
         if let near = dates(lines.filter { $0.distance.map { (1...12).contains($0) } ?? false }).first { return near }
         if let above = dates(lines.filter { $0.distance.map { (-4..<0).contains($0) } ?? false }).last { return above }

@@ -61,12 +61,14 @@ extension Ranking {
         guard let index = bylines.firstIndex(where: { Self.line(of: $0) != nil }) else { return [] }
         // Several links of the same kind name several authors if they directly follow each other.
         var lines: [String] = []
-        var place = bylines[index].place
+        var number = bylines[index].number
         for byline in bylines[index...] where byline.rank == bylines[index].rank {
             let isLink = byline.rank == 0 || byline.rank == 3
-            guard let line = Self.line(of: byline), lines.isEmpty || isLink && byline.place - place <= 4 else { break }
+            guard let line = Self.line(of: byline), lines.isEmpty || isLink && byline.number - number <= 4 else {
+                break
+            }
             lines.append(line)
-            place = byline.place
+            number = byline.number
         }
         return lines
     }
@@ -95,7 +97,7 @@ extension Ranking {
         let isPost = Self.date(in: url) != nil || facts.moments.contains { WildDate.iso($0.text) != nil }
         guard isPost, LinkedData.types(publisher).isEmpty, facts.meta("og:site_name") == nil else { return [] }
         for line in facts.shown.rights {
-            let words = Entities.decode(line).split { !$0.isLetter && $0 != "-" }.filter {
+            let words = CharacterReferences.decode(line).split { !$0.isLetter && $0 != "-" }.filter {
                 $0.contains(where: \.isLetter)
             }
             for start in words.indices {

@@ -227,7 +227,7 @@ extension Ranking {
                 values.count > 1 && source == "article:tag"
                 ? values : values.flatMap { $0.split { $0 == "," || $0 == ";" }.map(String.init) }
             var tags: [String] = []
-            for tag in split.map({ Entities.decode($0).tidied })
+            for tag in split.map({ CharacterReferences.decode($0).tidied })
             where !tag.isEmpty && tag.utf8.count <= 100 && !tags.contains(tag) {
                 tags.append(tag)
                 if tags.count == 50 { break }

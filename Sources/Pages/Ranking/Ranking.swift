@@ -45,7 +45,7 @@ struct Ranking {
     mutating func first(_ field: String, _ candidates: [Candidate], keepingOthers: Bool = false) -> String? {
         var chosen: String?
         for candidate in candidates {
-            guard let value = candidate.value.map(Entities.decode)?.tidied.cut(to: RawGroups.maxTextBytes),
+            guard let value = candidate.value.map(CharacterReferences.decode)?.tidied.cut(to: RawGroups.maxTextBytes),
                 !value.isEmpty
             else { continue }
             if let chosen {
@@ -89,7 +89,7 @@ struct Ranking {
     mutating func note(_ field: String, from source: String) { sources[field] = source }
 
     func absolute(_ text: String) -> String? {
-        let text = Entities.decode(text).trimmingSpaces
+        let text = CharacterReferences.decode(text).trimmingSpaces
         if text.isEmpty || text.utf8.count > 2048 { return nil }
         // An invalid reference is the page's mistake, so it is left out.
         return try? WebURL(parsing: text, base: base).description

@@ -29,7 +29,7 @@ extension DocumentMetadata {
             var reader = TagReader(UnsafeBufferPointer(rebasing: bytes.prefix(1024)))
             while let token = reader.next() {
                 guard case .start(let name) = token else { continue }
-                return ["html", "head", "body", "title", "meta", "div", "p"].contains { reader.equals(name, $0) }
+                return (["html", "head", "body", "title", "meta", "div", "p"] as [HTMLName]).contains(name)
             }
             return false
         }

@@ -1,4 +1,3 @@
-import CivilCalendar
 import Crypto
 import FoundationEssentials
 import Glibc

@@ -1,1 +1,0 @@
-// This target declares nothing: its functions exist only for the linker.
