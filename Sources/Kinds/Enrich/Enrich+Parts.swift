@@ -77,12 +77,18 @@ extension Enrich {
 
     /// Fetches the end of a PDF.
     ///
-    /// - Parameter count: The number of bytes at the beginning of the PDF that are already known. They are left out.
+    /// - Parameters:
+    ///   - count: The number of bytes at the beginning of the PDF that are already known. They are left out.
+    ///   - etag: The `ETag` of the response with these bytes. If it is strong, a server that has another version of the
+    ///     PDF by now does not send its end (`If-Range`, RFC 9110, 13.1.5).
     /// - Returns: The bytes and their offset in the PDF; nil if the server does not send them.
     /// - Throws: Only `cancelled`.
-    func pdfTail(at url: WebURL, after count: Int) async throws(KindFailure) -> (start: Int, bytes: [UInt8])? {
+    func pdfTail(
+        at url: WebURL, after count: Int, etag: String?
+    ) async throws(KindFailure) -> (start: Int, bytes: [UInt8])? {
         var request = OutgoingRequest(method: .GET, url: url)
         request.headers = ["accept-encoding": "identity", "range": "bytes=-\(Self.pdfTailBytes)"]
+        if let etag, !etag.hasPrefix("W/") { request.headers.add(name: "if-range", value: etag) }
         do throws(KindFailure) {
             return try await client.exchange(request) { response throws(KindFailure) -> (start: Int, bytes: [UInt8])? in
                 guard response.status == 206, let range = response.headers["content-range"].first,

@@ -106,7 +106,9 @@ public struct Enrich: Kind {
                 return output
             case .pdf(var output, let start):
                 output.hops = trail.hops
-                guard let tail = try await pdfTail(at: url, after: start.count) else { return output }
+                guard let tail = try await pdfTail(at: url, after: start.count, etag: output.etag) else {
+                    return output
+                }
                 let task = DescribeTask(
                     url: output.url, contentType: output.contentType, gap: start.count..<tail.start)
                 output.metadata = try await documents.read(task, start + tail.bytes, at: url)

@@ -31,7 +31,12 @@ struct PDFSections {
         while let offset = next.popLast() {
             guard seen.insert(offset).inserted else { continue }
             // The entries of newer sections hold, whatever the older ones contain.
-            guard seen.count <= Self.maxSections, let section = add(at: offset) else { break }
+            guard seen.count <= Self.maxSections else { break }
+            guard let section = add(at: offset) else {
+                // Word writes an empty newest table, whose predecessor lists every object outside object streams.
+                if places.isEmpty, seen.count > 1 { continue }
+                break
+            }
             if seen.count == 1 { trailer = section }
             if let previous = section["Prev"]?.integer { next.append(previous) }
             // Appended last, so that it is read before the previous sections: its entries take precedence over theirs.
