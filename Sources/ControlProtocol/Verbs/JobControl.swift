@@ -38,16 +38,6 @@ public protocol JobControl: JobVerbs, GraphVerbs, QueueVerbs, DefinitionVerbs, S
     ) async throws(ControlProblem) -> String where Chunks.Element == [UInt8]
 }
 
-/// The jobs whose changes a watch reports.
-public enum WatchScope: Sendable, Hashable {
-    /// One job.
-    case job(JobID)
-    /// All jobs of a graph, including jobs that are added later.
-    case graph(GraphID)
-    /// All jobs of the database.
-    case all
-}
-
 extension Route {
     /// The routes of all verbs, except those whose bodies or responses are streams.
     package static func all(of control: any JobControl) -> [Route] {

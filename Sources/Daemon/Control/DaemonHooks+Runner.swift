@@ -30,7 +30,7 @@ extension DaemonHooks {
             },
             progress: { runner.progress(of: $0) },
             observeProgress: { scope, observer in
-                let events = runner.events.subscribe(JobEvents.Scope(scope))
+                let events = runner.events.subscribe(scope)
                 // The task ends when the observation is cancelled or released, or when the runner ends.
                 let task = Task {
                     for await case .progress(let job, let progress) in events { observer(job, progress) }
@@ -38,16 +38,5 @@ extension DaemonHooks {
                 return StoreObservation { task.cancel() }
             },
             reload: reload, beginInputCheck: beginInputCheck, spool: spool)
-    }
-}
-
-extension JobEvents.Scope {
-    init(_ scope: WatchScope) {
-        self =
-            switch scope {
-            case .all: .all
-            case .job(let id): .job(id)
-            case .graph(let id): .graph(id)
-            }
     }
 }

@@ -7,18 +7,8 @@ import Synchronization
 /// Events are not stored. A subscriber receives only events after its subscription, and a subscriber that reads too
 /// slowly learns how many it missed. Read the store after subscribing, and again after ``JobEvent/missed(_:)``.
 public final class JobEvents: Sendable {
-    /// The jobs whose events a subscriber receives.
-    public enum Scope: Sendable, Hashable {
-        /// All jobs.
-        case all
-        /// One job.
-        case job(JobID)
-        /// All jobs of one graph.
-        case graph(GraphID)
-    }
-
     private struct State {
-        var buffers: [Scope: [ObjectIdentifier: JobEventBuffer]] = [:]
+        var buffers: [WatchScope: [ObjectIdentifier: JobEventBuffer]] = [:]
         var hasFinished = false
 
         /// Appending resumes a reader's task while the lock is held. This is safe because the task is only queued and
@@ -30,7 +20,7 @@ public final class JobEvents: Sendable {
             if let graph { append(event, to: .graph(graph)) }
         }
 
-        private func append(_ event: JobEvent, to scope: Scope) {
+        private func append(_ event: JobEvent, to scope: WatchScope) {
             if let subscribed = buffers[scope] { for buffer in subscribed.values { buffer.append(event) } }
         }
     }
@@ -44,7 +34,7 @@ public final class JobEvents: Sendable {
     /// runner ends.
     ///
     /// - Parameter capacity: The number of events that may wait for a slow reader before the oldest are dropped.
-    public func subscribe(_ scope: Scope, capacity: Int = 1024) -> JobEventSequence {
+    public func subscribe(_ scope: WatchScope, capacity: Int = 1024) -> JobEventSequence {
         let buffer = JobEventBuffer(capacity: capacity)
         let isOver = state.withLock { state in
             if !state.hasFinished { state.buffers[scope, default: [:]][ObjectIdentifier(buffer)] = buffer }
@@ -75,7 +65,7 @@ public final class JobEvents: Sendable {
         for buffer in buffers { buffer.finish() }
     }
 
-    private func remove(_ buffer: JobEventBuffer, from scope: Scope) {
+    private func remove(_ buffer: JobEventBuffer, from scope: WatchScope) {
         state.withLock { state in
             state.buffers[scope]?[ObjectIdentifier(buffer)] = nil
             if state.buffers[scope]?.isEmpty == true { state.buffers[scope] = nil }
