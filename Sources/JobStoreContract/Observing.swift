@@ -36,27 +36,26 @@ extension Check {
             ) -> JobChange {
                 JobChange(job: job, graph: receipt.graph, state: state, attempt: attempt, dueAt: dueAt, cause: cause)
             }
-            var expected = [change(first, .ready, 0, .accepted), change(second, .blocked, 0, .accepted)]
-            try expectEqual(recorder.jobs, expected)
+            var expected: [JobChange] = []
+            func expect(_ changes: JobChange...) throws {
+                expected += changes
+                try expectEqual(recorder.jobs, expected)
+            }
+            try expect(change(first, .ready, 0, .accepted), change(second, .blocked, 0, .accepted))
             let lease = try await bench.claimOne().lease
-            expected.append(change(first, .running, 1))
-            try expectEqual(recorder.jobs, expected)
+            try expect(change(first, .running, 1))
             let at = bench.now + .seconds(1)
             try await bench.end(lease, .retry(.broken, after: .seconds(1)))
-            expected.append(change(first, .scheduled, 1, dueAt: at))
-            try expectEqual(recorder.jobs, expected)
+            try expect(change(first, .scheduled, 1, dueAt: at))
             bench.advance(.seconds(1))
             let again = try await bench.claimOne().lease
-            expected += [change(first, .ready, 1), change(first, .running, 2)]
-            try expectEqual(recorder.jobs, expected)
+            try expect(change(first, .ready, 1), change(first, .running, 2))
             try await bench.cancel([first])
             var request = change(first, .running, 2)
             request.isCancelRequest = true
-            expected.append(request)
-            try expectEqual(recorder.jobs, expected)
+            try expect(request)
             try await bench.end(again, .cancelled)
-            expected += [change(first, .cancelled, 2), change(second, .skipped, 0, .dependency(first))]
-            try expectEqual(recorder.jobs, expected)
+            try expect(change(first, .cancelled, 2), change(second, .skipped, 0, .dependency(first)))
         },
         Check("observersGetTheInputOfAJobThatWasAccepted") { bench in
             let recorder = Recorder(bench.store)

@@ -31,14 +31,10 @@ extension Check {
             for job in claimed where job.lease.job != receipt.jobs[1] {
                 try await bench.end(job.lease, .succeeded(JSONText("1")))
             }
-            bench.advance(.seconds(1))
-            let request = PruneRequest(finishedBefore: bench.now)
-            try expectEqual(try await bench.prune(request), 0)
+            try expectEqual(try await bench.pruneAfterASecond(), 0)
             try await bench.cancel([dependent])
             try await bench.end(Lease(job: receipt.jobs[1], attempt: 1), .succeeded(JSONText("1")))
-            bench.advance(.seconds(1))
-            let later = PruneRequest(finishedBefore: bench.now)
-            try expectEqual(try await bench.prune(later), 4)
+            try expectEqual(try await bench.pruneAfterASecond(), 4)
             try expectEqual(try await bench.store.graph(receipt.graph!), nil)
         },
         Check("pruningGoesOnWhereItStopped") { bench in
@@ -100,8 +96,7 @@ extension Check {
             bench.clock.set(by: .seconds(-1_000_000 + 1))
             let next = try await bench.enqueue(bench.job())
             try await bench.runOne(.failed(.broken))
-            bench.advance(.seconds(1))
-            try expectEqual(try await bench.prune(PruneRequest(finishedBefore: bench.now)), 2)
+            try expectEqual(try await bench.pruneAfterASecond(), 2)
             try expectEqual(try await bench.store.job(old), nil)
             try expectEqual(try await bench.store.job(next), nil)
             try expectEqual(try await bench.store.jobs(JobFilter()).map(\.id), [future])
@@ -109,9 +104,7 @@ extension Check {
         Check("aPrunedNumberIsNeverUsedAgain") { bench in
             let receipt = try await bench.enqueue(graph: [bench.job()])
             try await bench.runOne()
-            bench.advance(.seconds(1))
-            try expectEqual(
-                try await bench.prune(PruneRequest(finishedBefore: bench.now)), 1)
+            try expectEqual(try await bench.pruneAfterASecond(), 1)
             try await bench.restart()
             let next = try await bench.enqueue(graph: [bench.job()])
             try expect(next.jobs[0] > receipt.jobs[0], "the job's number \(next.jobs[0]) is new")
@@ -123,15 +116,11 @@ extension Check {
                 key: IdempotencyKey(name: "k", fingerprint: 1))
             let receipt = try await bench.enqueue(graph)
             try await bench.runOne()
-            bench.advance(.seconds(1))
-            let request = PruneRequest(finishedBefore: bench.now)
-            try expectEqual(try await bench.prune(request), 1)
+            try expectEqual(try await bench.pruneAfterASecond(), 1)
             try expectEqual(try await bench.store.enqueue([graph], now: bench.now), [.duplicate(receipt)])
             bench.advance(.seconds(60))
             try await bench.runOne()
-            bench.advance(.seconds(1))
-            let later = PruneRequest(finishedBefore: bench.now)
-            try expectEqual(try await bench.prune(later), 1)
+            try expectEqual(try await bench.pruneAfterASecond(), 1)
             let again = try await bench.enqueue(graph)
             try expect(again.jobs[0] > receipt.jobs[1], "the key is free again")
         },

@@ -169,8 +169,7 @@ extension Check {
             try await bench.planNightly(in: .seconds(1))
             try await bench.fired("nightly")
             try await bench.runOne()
-            bench.advance(.seconds(1))
-            try expectEqual(try await bench.prune(PruneRequest(finishedBefore: bench.now)), 1)
+            try expectEqual(try await bench.pruneAfterASecond(), 1)
             try await bench.fired("nightly")
         },
     ]

@@ -156,6 +156,12 @@ final class Workbench: Sendable {
         return deleted
     }
 
+    /// Deletes what has finished until now.
+    func pruneAfterASecond() async throws -> Int {
+        advance(.seconds(1))
+        return try await prune(PruneRequest(finishedBefore: now))
+    }
+
     // MARK: Inspecting
 
     func dependencies(of job: JobID) async throws -> [Neighbour] {
