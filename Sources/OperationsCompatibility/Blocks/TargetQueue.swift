@@ -31,8 +31,7 @@ enum TargetQueue: Sendable {
     }
 
     /// Whether a block of this queue may run directly after a block of `target`, on the same thread and without being
-    /// dispatched.
-    /// That is possible only on a shared queue, where it makes no difference.
+    /// dispatched. That is possible only on a shared queue, where it makes no difference.
     func continues(_ target: TargetQueue) -> Bool {
         if case .shared(let mine) = self, case .shared(let other) = target { mine == other } else { false }
     }
