@@ -126,9 +126,7 @@ final class SpoolUsers: Sendable {
     private func learnUses() async throws(ControlProblem) {
         var position: UnwrittenPage.Position?
         repeat {
-            let page = try await asked { [position] () throws(StoreError) in
-                try await store.unwritten(from: position)
-            }
+            let page = try await mappingStoreErrors(await store.unwritten(from: position))
             expect(page.jobs)
             position = page.next
         } while position != nil
@@ -137,7 +135,7 @@ final class SpoolUsers: Sendable {
         var filter = JobFilter(
             states: Set(JobState.allCases.filter { $0 != .succeeded }), order: .oldestFirst, limit: 1000)
         while true {
-            let page = try await asked { () throws(StoreError) in try await store.jobs(filter) }
+            let page = try await mappingStoreErrors(await store.jobs(filter))
             for job in page {
                 let files = Self.files(in: job.input)
                 if files.isEmpty { continue }

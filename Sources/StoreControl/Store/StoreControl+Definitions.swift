@@ -4,13 +4,13 @@ import Jobs
 
 extension StoreControl {
     public func definitions() async throws(ControlProblem) -> DefinitionSet {
-        let catalog = try await asked { () throws(StoreError) in try await currentCatalog.read() }
+        let catalog = try await readCatalog()
         return Self.withProblems(catalog.definitions, of: catalog)
     }
 
     /// Uses the cached catalog, since every `halyard enqueue` begins with this call.
     public func definitions(for name: String) async throws(ControlProblem) -> DefinitionSet {
-        let catalog = try await asked { () throws(StoreError) in try await currentCatalog.read() }
+        let catalog = try await readCatalog()
         guard let part = catalog.definitions.part(for: name) else {
             throw ControlProblem(RequestProblem.unknownDefinition(name, job: nil, known: catalog.names))
         }
@@ -40,11 +40,11 @@ extension StoreControl {
         } catch {
             throw .wrongDefinitions(error.descriptions)
         }
-        return try await alone { () throws(ControlProblem) in try await apply(document, dryRun: dryRun) }
+        return try await serialized { () throws(ControlProblem) in try await apply(document, dryRun: dryRun) }
     }
 
     private func apply(_ document: DefinitionDocument, dryRun: Bool) async throws(ControlProblem) -> [DefinitionLine] {
-        let catalog = try await asked { () throws(StoreError) in try await currentCatalog.read() }
+        let catalog = try await readCatalog()
         let definitions = catalog.definitions
         var problems = catalog.check(document.change)
         if let check = daemon?.beginInputCheck?() {
@@ -68,13 +68,13 @@ extension StoreControl {
             }
         }
         if !dryRun, lines.contains(where: { $0.change != .unchanged }) {
-            try await asked { () throws(StoreError) in try await store.change(document.change, now: now()) }
+            try await mappingStoreErrors(await store.change(document.change, now: now()))
         }
         return lines
     }
 
     public func removeDefinition(_ name: String) async throws(ControlProblem) {
-        try await alone { () throws(ControlProblem) in try await remove(name) }
+        try await serialized { () throws(ControlProblem) in try await remove(name) }
     }
 
     private func remove(_ name: String) async throws(ControlProblem) {
@@ -104,9 +104,7 @@ extension StoreControl {
                 "\"\(name)\" is used by the schedule \(schedules.joined(separator: ", ")). Remove or change the schedule first."
             )
         }
-        try await asked { () throws(StoreError) in
-            try await store.change(DefinitionChange(removals: [name]), now: now())
-        }
+        try await mappingStoreErrors(await store.change(DefinitionChange(removals: [name]), now: now()))
     }
 }
 

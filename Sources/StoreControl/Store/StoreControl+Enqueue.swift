@@ -5,7 +5,7 @@ import OperationTypes
 extension StoreControl {
     public func enqueue(_ submissions: [Submission]) async throws(ControlProblem) -> [SubmissionAnswer] {
         if submissions.isEmpty { return [] }
-        let catalog = try await asked { () throws(StoreError) in try await currentCatalog.read() }
+        let catalog = try await readCatalog()
         let large = largeGraphs(of: catalog)
         guard submissions.reduce(0, { $0 + expectedJobs(of: $1, large) }) > Self.fewJobs else {
             return try await enqueue(submissions, catalog)
@@ -119,9 +119,7 @@ extension StoreControl {
         while let first = rest.first {
             let together = first.graph.isLarge ? rest.prefix(1) : rest.prefix { !$0.graph.isLarge }
             rest = rest.dropFirst(together.count)
-            let outcomes = try await asked { () throws(StoreError) in
-                try await store.enqueue(together.map(\.graph), now: moment)
-            }
+            let outcomes = try await mappingStoreErrors(await store.enqueue(together.map(\.graph), now: moment))
             for ((place, _), outcome) in zip(together, outcomes) { answers[place] = SubmissionAnswer(outcome) }
         }
     }
@@ -133,7 +131,7 @@ extension StoreControl {
         to submission: Submission, insteadOf problem: ControlProblem
     ) async throws(ControlProblem) -> SubmissionAnswer? {
         guard let key = submission.keyByContent else { return nil }
-        let outcome = try await asked { () throws(StoreError) in try await store.outcome(of: key) }
+        let outcome = try await mappingStoreErrors(await store.outcome(of: key))
         // A caller whose file is outside the roots first sends the file to the spool, and repeats its request
         // with the spooled file. Only that request equals the earlier one.
         if case .refused? = outcome, problem.code == .outsideRoots { return nil }
@@ -146,7 +144,7 @@ extension StoreControl {
         var kinds: [JobID: String] = [:]
         for submission in submissions {
             for id in submission.existingJobs where kinds[id] == nil {
-                kinds[id] = try await asked { () throws(StoreError) in try await store.job(id)?.kind }
+                kinds[id] = try await mappingStoreErrors(await store.job(id)?.kind)
             }
         }
         return kinds

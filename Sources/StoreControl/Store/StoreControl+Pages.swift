@@ -23,7 +23,7 @@ extension StoreControl {
     }
 
     public func pages(of id: GraphID) async throws(ControlProblem) -> GraphPages {
-        guard let graph = try await asked({ () throws(StoreError) in try await store.graph(id) }) else {
+        guard let graph = try await mappingStoreErrors(await store.graph(id)) else {
             throw .noGraph(id)
         }
         var filter = JobFilter(graph: id, order: .oldestFirst, limit: .max, withInputs: false)
@@ -33,9 +33,8 @@ extension StoreControl {
 
     private func edges(of id: GraphID, after position: EdgePosition?) -> Pages<DependencyRecord> {
         Pages { () throws(ControlProblem) in
-            let page = try await asked { () throws(StoreError) in
-                try await self.store.edges(of: id, after: position, limit: EdgePage.maxEdges)
-            }
+            let page = try await mappingStoreErrors(
+                await self.store.edges(of: id, after: position, limit: EdgePage.maxEdges))
             return .init(page.edges, rest: page.next.map { self.edges(of: id, after: $0) })
         }
     }
@@ -50,9 +49,7 @@ extension StoreControl {
     private func graphs(_ limit: Int, below: GraphID?) -> Pages<GraphRecord> {
         Pages { () throws(ControlProblem) in
             let wanted = min(limit, Self.graphsPerPage)
-            let page = try await asked { () throws(StoreError) in
-                try await self.store.graphs(limit: wanted, before: below)
-            }
+            let page = try await mappingStoreErrors(await self.store.graphs(limit: wanted, before: below))
             let isLast = page.count < wanted || limit == wanted
             return .init(page, rest: isLast ? nil : self.graphs(limit - wanted, below: page.last?.id))
         }

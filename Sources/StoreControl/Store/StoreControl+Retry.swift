@@ -8,7 +8,7 @@ extension StoreControl {
     ) async throws(ControlProblem) -> EnqueueReceipt {
         let key = try IdempotencyKey(ofRetry: id, dependents: dependents, name: name)
         // A repeated request gets the first answer, no matter what has happened to the job since then.
-        if let key, let outcome = try await asked({ () throws(StoreError) in try await store.outcome(of: key) }) {
+        if let key, let outcome = try await mappingStoreErrors(await store.outcome(of: key)) {
             return try SubmissionAnswer(outcome).receipt()
         }
         let job = try await record(id)
@@ -32,7 +32,7 @@ extension StoreControl {
         let held = spoolUsers?.hold(plan) ?? []
         defer { spoolUsers?.release(held) }
         if let problem = spoolUsers?.problem(of: plan) { throw problem }
-        let outcomes = try await asked { () throws(StoreError) in try await store.enqueue([plan], now: now()) }
+        let outcomes = try await mappingStoreErrors(await store.enqueue([plan], now: now()))
         guard let outcome = outcomes.first else {
             throw ControlProblem(.internal, "The store returned no result. Please report this bug.")
         }
@@ -78,7 +78,7 @@ extension StoreControl {
     /// Plans the same jobs again. Edges between them connect the new jobs; other edges lead to the existing
     /// jobs.
     private func plan(_ jobs: [JobRecord]) async throws(ControlProblem) -> NewGraph {
-        let catalog = try await asked { () throws(StoreError) in try await currentCatalog.read() }
+        let catalog = try await readCatalog()
         let definitions = Dictionary(
             catalog.definitions.definitions.map { ($0.definition.name, $0.id) }, uniquingKeysWith: { _, last in last })
         let places = Dictionary(
@@ -106,7 +106,7 @@ extension StoreControl {
         }
         let name: String? =
             if jobs.count > 1, let graph = jobs[0].graph {
-                try await asked { () throws(StoreError) in try await store.graph(graph)?.name }
+                try await mappingStoreErrors(await store.graph(graph)?.name)
             } else {
                 nil
             }
@@ -116,9 +116,7 @@ extension StoreControl {
     /// Returns all dependencies of a job. Throws if some no longer exist, since their outputs are inputs.
     /// Pruning keeps the dependencies of a job, so they were deleted directly in the database.
     private func allDependencies(of job: JobRecord) async throws(ControlProblem) -> [Neighbour] {
-        let found = try await asked { () throws(StoreError) in
-            try await store.dependencies(of: job.id, onlyOpen: false, limit: .max)
-        }
+        let found = try await mappingStoreErrors(await store.dependencies(of: job.id, onlyOpen: false, limit: .max))
         guard found.jobs.count == found.count else {
             throw ControlProblem(
                 .unmetDependency,

@@ -5,16 +5,16 @@ import OperationTypes
 
 extension StoreControl {
     public func schedules() async throws(ControlProblem) -> [ScheduleRecord] {
-        let catalog = try await asked { () throws(StoreError) in try await currentCatalog.read() }
-        let records = try await asked { () throws(StoreError) in try await store.schedules() }
+        let catalog = try await readCatalog()
+        let records = try await mappingStoreErrors(await store.schedules())
         return completed(records, catalog.scheduleProblems)
     }
 
     public func schedule(_ name: String) async throws(ControlProblem) -> ScheduleRecord {
-        guard let record = try await asked({ () throws(StoreError) in try await store.schedule(name) }) else {
+        guard let record = try await mappingStoreErrors(await store.schedule(name)) else {
             throw try await noSchedule(name)
         }
-        let catalog = try await asked { () throws(StoreError) in try await currentCatalog.read() }
+        let catalog = try await readCatalog()
         return completed([record], catalog.problems(of: [record.schedule]))[0]
     }
 
@@ -50,9 +50,7 @@ extension StoreControl {
     public func setPaused(
         _ isPaused: Bool, schedule name: String
     ) async throws(ControlProblem) -> ScheduleRecord {
-        let record = try await asked { () throws(StoreError) in
-            try await store.setPaused(isPaused, schedule: name, now: now())
-        }
+        let record = try await mappingStoreErrors(await store.setPaused(isPaused, schedule: name, now: now()))
         guard record != nil else { throw try await noSchedule(name) }
         return try await schedule(name)
     }
@@ -62,22 +60,18 @@ extension StoreControl {
         guard await manyJobs.wait() else { throw .endedBeforeItsTurn }
         defer { manyJobs.signal() }
         let graph: NewGraph
-        switch try await asked({ () throws(StoreError) in try await work(of: schedule) }) {
+        switch try await mappingStoreErrors(await work(of: schedule)) {
         case .refused(let reason): throw ControlProblem(.invalidDefinitions, reason)
         case .enqueue(let planned): graph = planned
         }
-        let outcome = try await asked { () throws(StoreError) in
-            try await store.run(schedule: name, graph, now: now())
-        }
+        let outcome = try await mappingStoreErrors(await store.run(schedule: name, graph, now: now()))
         guard let outcome else { throw try await noSchedule(name) }
         return try SubmissionAnswer(outcome).receipt()
     }
 
     public func removeSchedule(_ name: String) async throws(ControlProblem) {
         _ = try await schedule(name)
-        try await asked { () throws(StoreError) in
-            try await store.change(DefinitionChange(scheduleRemovals: [name]), now: now())
-        }
+        try await mappingStoreErrors(await store.change(DefinitionChange(scheduleRemovals: [name]), now: now()))
     }
 
     /// Plans a schedule's work with the current definitions, and checks it like any other request.
@@ -114,7 +108,7 @@ extension StoreControl {
                 .notFound,
                 "There is no schedule \"\(name)\", but there is a definition. See: halyard definitions show \(name)")
         }
-        let names = try await asked { () throws(StoreError) in try await store.schedules() }.map(\.schedule.name)
+        let names = try await mappingStoreErrors(await store.schedules()).map(\.schedule.name)
         return ControlProblem(
             .notFound, sentence(NearestName.unknown("schedule", name, among: names, listing: "there are")))
     }

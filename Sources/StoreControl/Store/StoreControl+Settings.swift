@@ -3,11 +3,11 @@ import Jobs
 
 extension StoreControl {
     public func queues() async throws(ControlProblem) -> [QueueRecord] {
-        try await asked { () throws(StoreError) in try await store.queues() }
+        try await mappingStoreErrors(await store.queues())
     }
 
     public func change(_ queue: QueueChange, create: Bool) async throws(ControlProblem) -> QueueRecord {
-        try await alone { () throws(ControlProblem) in try await checkAndChange(queue, create: create) }
+        try await serialized { () throws(ControlProblem) in try await checkAndChange(queue, create: create) }
     }
 
     public func removeQueue(_ name: String) async throws(ControlProblem) {
@@ -15,8 +15,8 @@ extension StoreControl {
             throw ControlProblem(
                 .inUse, "The queue \"\(name)\" cannot be removed. To stop it: halyard queues pause \(name)")
         }
-        let removal = try await alone { () throws(ControlProblem) in
-            try await asked { () throws(StoreError) in try await store.removeQueue(name, now: now()) }
+        let removal = try await serialized { () throws(ControlProblem) in
+            try await mappingStoreErrors(await store.removeQueue(name, now: now()))
         }
         switch removal {
         case .removed: return
@@ -56,7 +56,7 @@ extension StoreControl {
     private func checkAndChange(
         _ queue: QueueChange, create: Bool
     ) async throws(ControlProblem) -> QueueRecord {
-        let catalog = try await asked { () throws(StoreError) in try await currentCatalog.read() }
+        let catalog = try await readCatalog()
         let names = Set(catalog.definitions.queues.map(\.name)).union([QueueSettings.defaultName])
         if !create, !names.contains(queue.name) { throw unknown(queue.name, among: names.sorted()) }
         let problems = catalog.check(DefinitionChange(queues: [queue]))
@@ -64,6 +64,6 @@ extension StoreControl {
             throw ControlProblem(
                 .invalidRequest, sentence(problem.description), details: problems.dropFirst().map(\.description))
         }
-        return try await asked { () throws(StoreError) in try await store.change(queue, now: now()) }
+        return try await mappingStoreErrors(await store.change(queue, now: now()))
     }
 }

@@ -68,7 +68,7 @@ public final class StoreControl: JobControl {
     static let maxNeighbours = 1000
 
     public func result(_ id: JobID) async throws(ControlProblem) -> JobResult? {
-        if let result = try await asked({ () throws(StoreError) in try await store.result(of: id) }) { return result }
+        if let result = try await mappingStoreErrors(await store.result(of: id)) { return result }
         _ = try await record(id)
         return nil
     }
@@ -76,10 +76,10 @@ public final class StoreControl: JobControl {
     public func cancel(_ target: CancelTarget) async throws(ControlProblem) -> [CancelAnswer] {
         switch target {
         case .jobs(let ids):
-            let results = try await asked { () throws(StoreError) in try await store.cancel(ids, now: now()) }
+            let results = try await mappingStoreErrors(await store.cancel(ids, now: now()))
             return zip(ids, results).map { CancelAnswer(job: $0, result: $1) }
         case .graph(let id):
-            let results = try await asked { () throws(StoreError) in try await store.cancel(graph: id, now: now()) }
+            let results = try await mappingStoreErrors(await store.cancel(graph: id, now: now()))
             guard let results else { throw .noGraph(id) }
             return results.sorted { $0.key < $1.key }.map { CancelAnswer(job: $0.key, result: $0.value) }
         }
@@ -89,9 +89,7 @@ public final class StoreControl: JobControl {
         var answer = PruneAnswer(deleted: 0)
         var below: JobID?
         repeat {
-            let step = try await asked { () throws(StoreError) in
-                try await store.prune(request, below: below, limit: Self.pruneChunk)
-            }
+            let step = try await mappingStoreErrors(await store.prune(request, below: below, limit: Self.pruneChunk))
             answer.deleted += step.deleted
             answer.keptByGraph += step.keptByGraph
             answer.keptByDependents += step.keptByDependents
@@ -115,7 +113,7 @@ public final class StoreControl: JobControl {
         switch scope {
         case .job(let id): _ = try await record(id)
         case .graph(let id):
-            guard try await asked({ () throws(StoreError) in try await store.graph(id) }) != nil else {
+            guard try await mappingStoreErrors(await store.graph(id)) != nil else {
                 throw .noGraph(id)
             }
         case .all: break
@@ -170,7 +168,7 @@ public final class StoreControl: JobControl {
 
     // MARK: Shared by the verbs
 
-    func alone<Value>(
+    func serialized<Value>(
         isolation: isolated (any Actor)? = #isolation, _ change: () async throws(ControlProblem) -> Value
     ) async throws(ControlProblem) -> Value {
         guard await changing.wait() else { throw .endedBeforeItsTurn }
@@ -178,8 +176,13 @@ public final class StoreControl: JobControl {
         return try await change()
     }
 
+    /// Returns the current definitions.
+    func readCatalog() async throws(ControlProblem) -> Catalog {
+        try await mappingStoreErrors(await currentCatalog.read())
+    }
+
     func record(_ id: JobID) async throws(ControlProblem) -> JobRecord {
-        guard let job = try await asked({ () throws(StoreError) in try await store.job(id) }) else { throw .noJob(id) }
+        guard let job = try await mappingStoreErrors(await store.job(id)) else { throw .noJob(id) }
         return job
     }
 }

@@ -53,12 +53,12 @@ extension ControlProblem {
     }
 }
 
-/// Calls the store and converts its error to a problem.
-func asked<Value>(
-    isolation: isolated (any Actor)? = #isolation, _ question: () async throws(StoreError) -> Value
+/// Evaluates a call of the store, and converts its error to a problem.
+func mappingStoreErrors<Value>(
+    isolation: isolated (any Actor)? = #isolation, _ call: @autoclosure () async throws(StoreError) -> Value
 ) async throws(ControlProblem) -> Value {
     do {
-        return try await question()
+        return try await call()
     } catch {
         throw ControlProblem(error)
     }
