@@ -97,7 +97,7 @@ final class BodyReader: Sendable {
     }
 
     /// Releases the permit for a large body. Call it when the body is no longer in memory.
-    func letGo() { permit.withLock { $0 = nil } }
+    func releasePermit() { permit.withLock { $0 = nil } }
 
     private var late: ControlProblem {
         ControlProblem(.invalidRequest, "The body was not complete within \(limit.human). Send it again.")

@@ -72,7 +72,7 @@ struct ControlResponder: Sendable {
                             logger: logger, body: body, closed: closed, user: peer.uid, channel: channel)))
             }
         if refusal == nil { response.headers[.halyardDatabase] = databaseHeader }
-        body.letGo()
+        body.releasePermit()
         if !body.hasEnded, !body.isReadWithAnswer { response.headers[.connection] = "close" }
         if request.method == .head { response = response.createHeadResponse() }
         let room = takeRoom(for: &response, to: peer, channel)

@@ -163,9 +163,9 @@ public struct ControlServer: Service {
                 if over.isOpen { return channel.close(promise: nil) }
                 connections.beginRequest(channel)
                 defer { connections.endRequest(channel) }
-                let goesOn = try await responder.respond(
+                let continues = try await responder.respond(
                     to: request, from: peer, closed: closed, refusal: refusal, writer: writer, channel: channel)
-                if !goesOn { over.open() }
+                if !continues { over.open() }
             },
             configuration: HTTP1Channel.Configuration(
                 additionalChannelHandlers: [StallHandler(limits: limits)],

@@ -25,17 +25,17 @@ final class FolderChange: @unchecked Sendable {
             }
             folder = Self.folder(of: folder)
         }
-        let (changes, teller) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let (changes, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: .global())
         source.setEventHandler {
             var buffer = [UInt8](repeating: 0, count: 4096)
             // Discard the events, since the receiver checks the folder itself.
             while read(descriptor, &buffer, buffer.count) > 0 {}
-            teller.yield()
+            continuation.yield()
         }
         source.setCancelHandler {
             close(descriptor)
-            teller.finish()
+            continuation.finish()
         }
         self.changes = changes
         source.resume()

@@ -30,7 +30,7 @@ public enum HalyardCommandLine {
             if !Halyard.exitCode(for: error).isSuccess, let failure = UnknownWord.option(in: arguments) {
                 throw failure
             }
-            return try tell(error, asJSON: arguments.contains("--json"), in: surroundings)
+            return try printMessage(of: error, asJSON: arguments.contains("--json"), in: surroundings)
         }
         if let verb = command as? any Verb { return try await verb.run(in: surroundings) }
         // The parser itself answers help and a bare `halyard`. It would also mistake the `h` in `-photo.jpg`
@@ -41,12 +41,14 @@ public enum HalyardCommandLine {
             try command.run()
             return .success
         } catch {
-            return try tell(error, asJSON: false, in: surroundings)
+            return try printMessage(of: error, asJSON: false, in: surroundings)
         }
     }
 
     /// Prints the parser's answer: help, version and scripts as data, and a wrong command line as a message.
-    private static func tell(_ error: any Error, asJSON: Bool, in surroundings: Surroundings) throws -> ExitCode {
+    private static func printMessage(of error: any Error, asJSON: Bool, in surroundings: Surroundings) throws
+        -> ExitCode
+    {
         let message = Halyard.fullMessage(for: error)
         guard Halyard.exitCode(for: error).isSuccess else {
             if asJSON { throw CommandFailure(.usage, Halyard.message(for: error)) }

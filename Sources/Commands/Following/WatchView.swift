@@ -14,7 +14,7 @@ struct WatchView {
     private var progress: [JobID: OperationProgress] = [:]
     private var rates = WatchRates()
     /// When progress was last printed outside a terminal: at most once a second for each job.
-    private var toldAt: [JobID: Duration] = [:]
+    private var printedAt: [JobID: Duration] = [:]
     private let isLive: Bool
 
     /// - Parameter isLive: Whether progress is shown in the block instead of as lines.
@@ -29,8 +29,8 @@ struct WatchView {
             progress[job] = amount
             rates.record(amount, of: job, at: elapsed)
             if isLive { return [] }
-            if let last = toldAt[job], elapsed - last < .seconds(1) { return [] }
-            toldAt[job] = elapsed
+            if let last = printedAt[job], elapsed - last < .seconds(1) { return [] }
+            printedAt[job] = elapsed
             return [
                 "\(now.iso8601, .dim)  job \(job) attempt \(attempt)  "
                     + ProgressText.line(amount, rate: rates.rate(of: job))
@@ -50,7 +50,7 @@ struct WatchView {
         } else {
             running[job.id] = nil
             progress[job.id] = nil
-            toldAt[job.id] = nil
+            printedAt[job.id] = nil
             rates.forget(job.id)
         }
         // On a terminal, the block shows running jobs and the last line counts waiting ones.

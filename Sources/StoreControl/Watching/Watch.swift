@@ -24,7 +24,7 @@ actor Watch {
     private let mailbox: WatchMailbox
     private let observations: [StoreObservation]
     private var phase = Phase.listing(after: nil)
-    private var told: [WatchEvent] = []
+    private var unread: [WatchEvent] = []
     private var open: Set<JobID> = []
     private var attempts: [JobID: Int] = [:]
 
@@ -48,7 +48,7 @@ actor Watch {
     /// - Throws: ``ControlProblem`` if the store cannot be read. There are no events after that.
     func next() async throws(ControlProblem) -> WatchEvent? {
         while true {
-            if let event = told.popLast() { return event }
+            if let event = unread.popLast() { return event }
             do throws(StoreError) {
                 switch phase {
                 case .ended: return nil
@@ -72,13 +72,13 @@ actor Watch {
         filter.pageBytes = 8 << 10
         switch scope {
         case .job(let id):
-            if let job = try await store.job(id) { tell(job) }
+            if let job = try await store.job(id) { append(job) }
             return try await endListing()
         case .graph(let id): filter.graph = id
         case .all: filter.states = [.running]
         }
         let page = try await store.jobs(filter)
-        for job in page.reversed() { tell(job) }
+        for job in page.reversed() { append(job) }
         if filter.mayContinue(after: page) { phase = .listing(after: page.last?.id) } else { try await endListing() }
     }
 
@@ -90,16 +90,16 @@ actor Watch {
     private func take(_ item: WatchMailbox.Item) async throws(StoreError) {
         switch item {
         case .job(let id):
-            if let job = try await store.job(id) { tell(job) } else { open.remove(id) }
+            if let job = try await store.job(id) { append(job) } else { open.remove(id) }
             if open.isEmpty { try await endIfFinal() }
         case .progress(let id, let progress):
             if attempts[id] == nil, let job = try await store.job(id), job.state == .running {
                 attempts[id] = job.attempt
             }
             guard let attempt = attempts[id] else { return }
-            told.append(.progress(job: id, attempt: attempt, progress))
+            unread.append(.progress(job: id, attempt: attempt, progress))
         case .overflow:
-            told.append(.missed)
+            unread.append(.missed)
             open = []
             attempts = [:]
             phase = .listing(after: nil)
@@ -107,8 +107,8 @@ actor Watch {
     }
 
     /// Adds the event of a job. ``next()`` takes events from the end of the array.
-    private func tell(_ job: JobRecord) {
-        told.append(.job(job))
+    private func append(_ job: JobRecord) {
+        unread.append(.job(job))
         attempts[job.id] = job.state == .running ? job.attempt : nil
         if scope == .all { return }
         if job.state.isFinal { open.remove(job.id) } else { open.insert(job.id) }
@@ -125,6 +125,6 @@ actor Watch {
             if let graph = try await store.graph(id), graph.finishedAt == nil { return }
         }
         phase = .ended
-        told.insert(.final, at: 0)
+        unread.insert(.final, at: 0)
     }
 }
