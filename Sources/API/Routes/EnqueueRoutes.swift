@@ -47,7 +47,7 @@ struct EnqueueRoutes: Sendable {
             submission.key = key
         }
         guard let answer = try await control.enqueue([submission]).first else {
-            throw ControlProblem(.internal, "The submission received no response. Please report this bug.")
+            throw ControlProblem.noResponse
         }
         switch answer {
         case .enqueued(let receipt): return response(answer, receipt, .created)
@@ -133,9 +133,7 @@ struct EnqueueRoutes: Sendable {
             let answer: SubmissionAnswer =
                 switch line {
                 case .success:
-                    accepted.popFirst()
-                        ?? .refused(
-                            ControlProblem(.internal, "The submission received no response. Please report this bug."))
+                    accepted.popFirst() ?? .refused(.noResponse)
                 case .failure(let problem): .refused(problem)
                 }
             bytes += answer.json.line

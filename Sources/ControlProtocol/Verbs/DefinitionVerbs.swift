@@ -96,9 +96,7 @@ extension Route {
                 if let found = set.graphs.first(where: { $0.definition.name == request.name }) {
                     return .value(found.json)
                 }
-                throw ControlProblem(
-                    .notFound,
-                    sentence(NearestName.unknown("definition", request.name, among: set.names, listing: "there are")))
+                throw ControlProblem.unknown("definition", request.name, among: set.names)
             },
             Route(.delete, "definitions/{name}") { request in
                 try await control.removeDefinition(request.name)

@@ -74,7 +74,7 @@ extension JobVerbs {
     ///   ``ControlProblem/Code/unknownOutcome``, retrying is safe only with a key.
     public func enqueue(_ submission: Submission) async throws(ControlProblem) -> EnqueueReceipt {
         guard let answer = try await enqueue([submission]).first else {
-            throw ControlProblem(.internal, "A submission received no response. Please report this bug.")
+            throw .noResponse
         }
         return try answer.receipt()
     }
@@ -92,8 +92,7 @@ extension JobVerbs {
         }
         var given = try await enqueue(parsed)[...]
         return answers.map { answer in
-            answer ?? given.popFirst()
-                ?? .refused(ControlProblem(.internal, "The submission received no response. Please report this bug."))
+            answer ?? given.popFirst() ?? .refused(.noResponse)
         }
     }
 

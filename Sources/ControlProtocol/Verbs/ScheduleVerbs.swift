@@ -27,21 +27,13 @@ public protocol ScheduleVerbs: Sendable {
     func removeSchedule(_ name: String) async throws(ControlProblem)
 }
 
-extension ScheduleVerbs {
-    public func schedule(_ name: String) async throws(ControlProblem) -> ScheduleRecord {
-        let schedules = try await schedules()
-        if let found = schedules.first(where: { $0.schedule.name == name }) { return found }
-        throw ControlProblem(
-            .notFound,
-            sentence(
-                NearestName.unknown(
-                    "schedule", name, among: schedules.map(\.schedule.name), listing: "there are")))
-    }
-}
-
 extension CallingControl {
     public func schedules() async throws(ControlProblem) -> [ScheduleRecord] {
         try await value(of: Call(.get, "schedules"))
+    }
+
+    public func schedule(_ name: String) async throws(ControlProblem) -> ScheduleRecord {
+        try await value(of: Call(.get, "schedules", name))
     }
 
     public func setPaused(_ isPaused: Bool, schedule name: String) async throws(ControlProblem) -> ScheduleRecord {

@@ -115,6 +115,15 @@ extension ControlProblem {
             .notFound, "There is no job \(id); it may have been pruned. To see all jobs: halyard list")
     }
 
+    /// Creates the problem for a name that does not exist. It suggests the nearest of the names, or lists all.
+    package static func unknown(_ noun: String, _ name: String, among names: [String]) -> ControlProblem {
+        ControlProblem(.notFound, sentence(NearestName.unknown(noun, name, among: names, listing: "there are")))
+    }
+
+    /// A submission has no response, which is a bug.
+    package static let noResponse = ControlProblem(
+        .internal, "The submission received no response. Please report this bug.")
+
     package static func noGraph(_ id: GraphID) -> ControlProblem {
         ControlProblem(
             .notFound, "There is no graph \(id); it may have been pruned. To see all graphs: halyard graph")

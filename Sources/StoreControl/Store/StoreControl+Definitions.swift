@@ -87,9 +87,7 @@ extension StoreControl {
                     "There is no definition \"\(name)\", but there is a schedule. To remove it: halyard schedules remove \(name)"
                 )
             }
-            throw ControlProblem(
-                .notFound,
-                sentence(NearestName.unknown("definition", name, among: names.sorted(), listing: "there are")))
+            throw .unknown("definition", name, among: names.sorted())
         }
         let users = definitions.graphs.map(\.definition).filter { $0.nodes.contains { $0.definition == name } }
         guard users.isEmpty else {

@@ -26,12 +26,7 @@ extension StoreControl {
             guard answers.contains(where: { $0?.isAccepted ?? false }) else { throw error }
             failure = error
         }
-        return answers.map { answer in
-            answer
-                ?? .refused(
-                    failure ?? ControlProblem(.internal, "The submission received no response. Please report this bug.")
-                )
-        }
+        return answers.map { $0 ?? .refused(failure ?? .noResponse) }
     }
 
     /// The number of jobs that the store receives together: enough to share a commit, but not so many that

@@ -13,12 +13,8 @@ extension StoreControl {
     private func pages(_ listing: JobListing) -> Pages<JobRecord> {
         Pages { () throws(ControlProblem) in
             var listing = listing
-            do throws(StoreError) {
-                let jobs = try await listing.next(from: self.store)
-                return .init(jobs, rest: listing.isOver ? nil : self.pages(listing))
-            } catch {
-                throw ControlProblem(error)
-            }
+            let jobs = try await mappingStoreErrors(await listing.next(from: self.store))
+            return .init(jobs, rest: listing.isOver ? nil : self.pages(listing))
         }
     }
 

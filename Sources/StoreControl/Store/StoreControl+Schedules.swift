@@ -100,16 +100,12 @@ extension StoreControl {
     }
 
     private func noSchedule(_ name: String) async throws(ControlProblem) -> ControlProblem {
-        let definitions = try await definitions()
-        if definitions.definitions.contains(where: { $0.definition.name == name })
-            || definitions.graphs.contains(where: { $0.definition.name == name })
-        {
+        if try await definitions().names.contains(name) {
             return ControlProblem(
                 .notFound,
                 "There is no schedule \"\(name)\", but there is a definition. See: halyard definitions show \(name)")
         }
         let names = try await mappingStoreErrors(await store.schedules()).map(\.schedule.name)
-        return ControlProblem(
-            .notFound, sentence(NearestName.unknown("schedule", name, among: names, listing: "there are")))
+        return .unknown("schedule", name, among: names)
     }
 }

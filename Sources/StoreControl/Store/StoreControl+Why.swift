@@ -4,11 +4,8 @@ import Jobs
 extension StoreControl {
     public func why(_ id: JobID) async throws(ControlProblem) -> WaitExplanation {
         let job = try await record(id)
-        do throws(StoreError) {
-            return WaitExplanation(job: id, state: job.state, reasons: try await reasons(job))
-        } catch {
-            throw ControlProblem(error)
-        }
+        return WaitExplanation(
+            job: id, state: job.state, reasons: try await mappingStoreErrors(await reasons(job)))
     }
 
     private func reasons(_ job: JobRecord) async throws(StoreError) -> [WaitExplanation.Reason] {
