@@ -7,18 +7,20 @@ package protocol ContentDecoder: AnyObject {
     /// Decodes `input` and appends the result to `output`, until `output` has `limit` bytes.
     ///
     /// - Returns: False if the stream has ended; any further bytes do not belong to it.
-    func decode(_ input: UnsafeRawBufferPointer, into output: inout [UInt8], limit: Int) throws(CorruptContent) -> Bool
+    func decode(_ input: UnsafeRawBufferPointer, into output: inout [UInt8], limit: Int) throws(DecompressionProblem)
+        -> Bool
 }
 
-package struct CorruptContent: Error {}
+/// The bytes are not what their content coding requires, or consist of too many members.
+package struct DecompressionProblem: Error {}
 
 /// Limits the members (gzip) or frames (zstd) of one body to 1000, since each costs some work even if it is empty.
 private struct MemberCount {
     private var count = 0
 
-    mutating func next() throws(CorruptContent) {
+    mutating func next() throws(DecompressionProblem) {
         count += 1
-        if count > 1000 { throw CorruptContent() }
+        if count > 1000 { throw DecompressionProblem() }
     }
 }
 
@@ -44,17 +46,18 @@ package final class InflateDecoder: ContentDecoder {
         stream.deallocate()
     }
 
-    private func start(_ input: UnsafeRawBufferPointer) throws(CorruptContent) {
+    private func start(_ input: UnsafeRawBufferPointer) throws(DecompressionProblem) {
         let hasHeader =
             isGzip || Int(input[0]) & 15 == 8 && (Int(input[0]) << 8 | Int(input[1])) % 31 == 0
         let window: Int32 = isGzip ? 15 + 16 : hasHeader ? 15 : -15
         guard inflateInit2_(stream, window, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
-            throw CorruptContent()
+            throw DecompressionProblem()
         }
         isReady = true
     }
 
-    package func decode(_ input: UnsafeRawBufferPointer, into output: inout [UInt8], limit: Int) throws(CorruptContent)
+    package func decode(_ input: UnsafeRawBufferPointer, into output: inout [UInt8], limit: Int)
+        throws(DecompressionProblem)
         -> Bool
     {
         if input.isEmpty { return true }
@@ -62,9 +65,9 @@ package final class InflateDecoder: ContentDecoder {
             if let first {
                 self.first = nil
                 let both = [first] + input
-                var result: Result<Bool, CorruptContent> = .success(false)
+                var result: Result<Bool, DecompressionProblem> = .success(false)
                 both.withUnsafeBytes { both in
-                    result = Result { () throws(CorruptContent) in
+                    result = Result { () throws(DecompressionProblem) in
                         try start(both)
                         return try inflateAll(both, into: &output, limit: limit)
                     }
@@ -87,7 +90,7 @@ package final class InflateDecoder: ContentDecoder {
 
     private func inflateAll(
         _ input: UnsafeRawBufferPointer, into output: inout [UInt8], limit: Int
-    ) throws(CorruptContent) -> Bool {
+    ) throws(DecompressionProblem) -> Bool {
         stream.pointee.next_in = UnsafeMutablePointer(mutating: input.bindMemory(to: UInt8.self).baseAddress)
         stream.pointee.avail_in = UInt32(input.count)
         while output.count < limit {
@@ -110,7 +113,7 @@ package final class InflateDecoder: ContentDecoder {
             case Z_OK, Z_BUF_ERROR:
                 if written == 0 || stream.pointee.avail_in == 0 && stream.pointee.avail_out > 0 { return true }
             default:
-                throw CorruptContent()
+                throw DecompressionProblem()
             }
         }
         return true
@@ -124,10 +127,11 @@ package final class BrotliDecoder: ContentDecoder {
 
     deinit { BrotliDecoderDestroyInstance(state) }
 
-    package func decode(_ input: UnsafeRawBufferPointer, into output: inout [UInt8], limit: Int) throws(CorruptContent)
+    package func decode(_ input: UnsafeRawBufferPointer, into output: inout [UInt8], limit: Int)
+        throws(DecompressionProblem)
         -> Bool
     {
-        guard let state else { throw CorruptContent() }
+        guard let state else { throw DecompressionProblem() }
         var available = input.count
         var next = input.bindMemory(to: UInt8.self).baseAddress
         while output.count < limit {
@@ -141,7 +145,7 @@ package final class BrotliDecoder: ContentDecoder {
             case BROTLI_DECODER_RESULT_SUCCESS: return false
             case BROTLI_DECODER_RESULT_NEEDS_MORE_INPUT: return true
             case BROTLI_DECODER_RESULT_NEEDS_MORE_OUTPUT: continue
-            default: throw CorruptContent()
+            default: throw DecompressionProblem()
             }
         }
         return true
@@ -160,7 +164,8 @@ package final class ZstandardDecoder: ContentDecoder {
 
     deinit { ZSTD_freeDCtx(stream) }
 
-    package func decode(_ input: UnsafeRawBufferPointer, into output: inout [UInt8], limit: Int) throws(CorruptContent)
+    package func decode(_ input: UnsafeRawBufferPointer, into output: inout [UInt8], limit: Int)
+        throws(DecompressionProblem)
         -> Bool
     {
         var source = ZSTD_inBuffer(src: input.baseAddress, size: input.count, pos: 0)
@@ -170,7 +175,7 @@ package final class ZstandardDecoder: ContentDecoder {
                 let status = ZSTD_decompressStream(stream, &target, &source)
                 return (target.pos, status)
             }
-            if ZSTD_isError(status) != 0 { throw CorruptContent() }
+            if ZSTD_isError(status) != 0 { throw DecompressionProblem() }
             // The frame is complete; another one may follow.
             if status == 0 { try frames.next() }
             if source.pos == source.size, written < min(64 << 10, limit) { return true }

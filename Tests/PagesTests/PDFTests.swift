@@ -75,7 +75,7 @@ import Testing
         let file = Self.withCrossReferenceStream()
         var budget = PDFBudget(for: 0)
         let bytes = try #require(PDFBytes(file, gap: nil))
-        #expect(PDFSections.read(bytes, &budget)?.places.count == 3)
+        #expect(PDFSections.read(bytes, &budget)?.locations.count == 3)
         #expect(PDFFacts.read(file)?.title == "T")
         // Of `1 2 3` and `4 5 6`, by a deflate block that is only stored.
         let stored: [UInt8] = [0x01, 6, 0, 0xF9, 0xFF, 1, 1, 1, 4, 1, 1]

@@ -74,18 +74,18 @@ func measureEnrich() async throws -> [Row] {
 /// A sandbox reads its maximum of pages in rounds of 40, and is then replaced.
 private let rounds = 25
 
-private func pagesPerSecond(of pages: [[UInt8]], in place: DocumentReader.Place) async throws -> Double {
+private func pagesPerSecond(of pages: [[UInt8]], in location: DocumentReader.Location) async throws -> Double {
     try await medians(ofRounds: 5) {
         let start = processorSeconds()
-        try await describeAll(pages, in: place)
+        try await describeAll(pages, in: location)
         return [Double(pages.count * rounds) / (processorSeconds() - start)]
     }[0]
 }
 
 /// Reads all pages. When it returns, the sandboxes have ended, so that the kernel has added their CPU time to
 /// this process.
-private func describeAll(_ pages: [[UInt8]], in place: DocumentReader.Place) async throws {
-    let reader = DocumentReader(place)
+private func describeAll(_ pages: [[UInt8]], in location: DocumentReader.Location) async throws {
+    let reader = DocumentReader(location)
     for _ in 0..<rounds {
         for page in pages {
             let output = try await reader.describe(

@@ -8,7 +8,7 @@ public struct KindsConfiguration: Sendable {
     public var unfurl = UnfurlConfiguration()
     public var enrich = EnrichConfiguration()
     /// Where documents from servers are parsed. Default: in this process. The daemon parses them in sandboxes.
-    public var documents: DocumentReader.Place = .here
+    public var documents: DocumentReader.Location = .here
 
     public init() {}
 }

@@ -9,11 +9,11 @@ import WebSyntax
 /// Reads documents that servers sent: pages, pictures and PDFs.
 ///
 /// A hostile document may crash a parser or take control of it. A long-running program therefore reads documents in
-/// sandboxes: child processes that can only compute (``Place/thisProgram``). If a document crashes its sandbox or keeps
+/// sandboxes: child processes that can only compute (``Location/thisProgram``). If a document crashes its sandbox or keeps
 /// it busy until the deadline, the program continues, and the job of that document fails with `document_unreadable`.
 public final class DocumentReader: Sendable {
     /// Where documents are parsed.
-    public enum Place: Sendable, Hashable {
+    public enum Location: Sendable, Hashable {
         /// In this process, for programs that exit after their work.
         case here
         /// In sandboxes: child processes that this command starts. The command's program must call
@@ -22,13 +22,13 @@ public final class DocumentReader: Sendable {
 
         /// In sandboxes that are copies of the running program, which must have called
         /// ``DocumentSandbox/runIfAsked()``.
-        public static var thisProgram: Place { .sandbox(command: ["/proc/self/exe", DocumentSandbox.word]) }
+        public static var thisProgram: Location { .sandbox(command: ["/proc/self/exe", DocumentSandbox.word]) }
     }
 
     /// The number of documents that one sandbox reads before it ends. The next document starts a new one.
     static let documentsPerSandbox = 1000
 
-    private let place: Place
+    private let location: Location
     private let deadline: Duration
     private let idleLimit: Duration
     /// One thread for each sandbox that may be working at the same time.
@@ -42,13 +42,13 @@ public final class DocumentReader: Sendable {
     private let idle = Mutex(Idle())
 
     /// - Parameters:
-    ///   - place: Where documents are parsed. Default: in this process.
+    ///   - location: Where documents are parsed. Default: in this process.
     ///   - deadline: The time limit for one document in a sandbox. An ordinary document takes milliseconds.
     ///   - idleLimit: How long a sandbox may be idle before it is ended.
     public init(
-        _ place: Place = .here, deadline: Duration = .seconds(5), idleLimit: Duration = .seconds(30)
+        _ location: Location = .here, deadline: Duration = .seconds(5), idleLimit: Duration = .seconds(30)
     ) {
-        self.place = place
+        self.location = location
         self.deadline = deadline
         self.idleLimit = idleLimit
         threads = NIOThreadPool(numberOfThreads: max(1, min(System.coreCount, 8)))
@@ -105,12 +105,12 @@ public final class DocumentReader: Sendable {
     private func readNow<Task: DocumentTask>(_ task: Task, _ bytes: [UInt8], at url: WebURL) throws(KindFailure)
         -> Task.Answer
     {
-        guard case .sandbox(let command) = place else { return task.read(bytes) }
+        guard case .sandbox(let command) = location else { return task.read(bytes) }
         let answer: [UInt8]
-        do throws(SandboxProblem) {
+        do throws(SandboxError) {
             // A copy of a program that never calls `runIfAsked` would do the program's own work a second time.
-            if place == .thisProgram, !DocumentSandbox.isOffered { throw .notOffered }
-            answer = try ask(command, try SandboxMessage.question(task), bytes)
+            if location == .thisProgram, !DocumentSandbox.isOffered { throw .notOffered }
+            answer = try ask(command, try Self.question(task), bytes)
         } catch {
             throw KindFailure(error, at: url)
         }
@@ -118,26 +118,32 @@ public final class DocumentReader: Sendable {
             return try JSONDecoder().decode(Task.Answer.self, from: Data(answer))
         } catch {
             // The document may have taken over the sandbox, so its answer is not trusted and the job fails.
-            throw KindFailure(.brokenAnswer, at: url)
+            throw KindFailure(.invalid(.answer), at: url)
         }
     }
 
-    private func ask(_ command: [String], _ question: [UInt8], _ bytes: [UInt8]) throws(SandboxProblem) -> [UInt8] {
+    private static func question(_ task: some DocumentTask) throws(SandboxError) -> [UInt8] {
+        do { return try SandboxMessage.question(task) } catch { throw .invalid(error) }
+    }
+
+    private func ask(_ command: [String], _ question: [UInt8], _ bytes: [UInt8]) throws(SandboxError) -> [UInt8] {
         guard question.count <= SandboxMessage.maxQuestion, bytes.count <= SandboxMessage.maxDocument else {
             throw .tooLarge
         }
         let kept = idle.withLock { $0.sandboxes.popLast() }
-        do throws(SandboxProblem) {
-            let sandbox = if let kept { kept } else { try SandboxProcess(command) }
-            let answer = try sandbox.exchange(question, bytes, within: deadline)
-            keep(sandbox)
-            return answer
-        } catch {
-            // An idle sandbox may have ended since its last document. This document is not the cause, so it gets a new
-            // sandbox.
-            guard kept != nil, error == .ended else { throw error }
+        if let kept {
+            do throws(SandboxError) {
+                return try ask(kept, question, bytes)
+            } catch {
+                // An idle sandbox may have ended since its last document. This document is not the cause, so it gets a
+                // new sandbox.
+                if error != .ended { throw error }
+            }
         }
-        let sandbox = try SandboxProcess(command)
+        return try ask(try SandboxProcess(command), question, bytes)
+    }
+
+    private func ask(_ sandbox: SandboxProcess, _ question: [UInt8], _ bytes: [UInt8]) throws(SandboxError) -> [UInt8] {
         let answer = try sandbox.exchange(question, bytes, within: deadline)
         keep(sandbox)
         return answer
@@ -171,8 +177,8 @@ public final class DocumentReader: Sendable {
 }
 
 extension KindFailure {
-    fileprivate init(_ problem: SandboxProblem, at url: WebURL) {
-        switch problem {
+    fileprivate init(_ error: SandboxError, at url: WebURL) {
+        switch error {
         case .notStarted(let code):
             self.init(
                 .sandboxFailed,
@@ -188,7 +194,7 @@ extension KindFailure {
                 .sandboxFailed,
                 "The sandbox that reads documents cannot drop its privileges; the kernel must allow seccomp filters.",
                 url: url)
-        case .badQuestion:
+        case .invalid(.question):
             self.init(
                 .sandboxFailed,
                 "The sandbox does not know how to read this document; start it from the same release as this program.",
@@ -198,7 +204,7 @@ extension KindFailure {
                 .documentUnreadable,
                 "\(url.redacted): the document or its media type is too long for the sandbox, which accepts "
                     + "\(SandboxMessage.maxDocument >> 20) MiB and \(SandboxMessage.maxQuestion >> 10) KiB.", url: url)
-        case .ended, .brokenAnswer:
+        case .ended, .invalid(.answer):
             self.init(
                 .documentUnreadable,
                 "\(url.redacted): the sandbox ended while it read this document; the document is not tried again.",

@@ -50,13 +50,13 @@ public enum DocumentSandbox {
             guard question <= SandboxMessage.maxQuestion, document <= SandboxMessage.maxDocument,
                 let questionBytes = receive(question), let documentBytes = receive(document)
             else { return 65 }
-            do throws(SandboxProblem) {
+            do throws(SandboxMessage.Problem) {
                 let answer = try SandboxMessage.answer(questionBytes, documentBytes)
                 guard send(SandboxMessage.length(answer.count)), send(answer) else { return 65 }
             } catch {
                 // Only the parent process writes questions. An invalid one means that the parent is a different version
                 // of the program.
-                if error == .badQuestion { _ = send(SandboxMessage.length(badQuestion)) }
+                if error == .question { _ = send(SandboxMessage.length(badQuestion)) }
                 return 65
             }
         }

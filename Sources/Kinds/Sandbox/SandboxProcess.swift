@@ -13,12 +13,12 @@ final class SandboxProcess: @unchecked Sendable {
     private(set) var documents = 0
     private(set) var usedAt = ContinuousClock.now
 
-    init(_ command: [String]) throws(SandboxProblem) {
+    init(_ command: [String]) throws(SandboxError) {
         var ends: [Int32] = [-1, -1]
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw .notStarted(errno) }
         defer { close(ends[1]) }
-        do throws(SandboxProblem) {
+        do throws(SandboxError) {
             id = try Self.spawn(command, ends[1])
             socket = ends[0]
         } catch {
@@ -36,7 +36,7 @@ final class SandboxProcess: @unchecked Sendable {
 
     /// Starts the command with the socket as descriptor 0, `/dev/null` as descriptor 1 and this process's standard
     /// error. It inherits no other descriptor and no environment variable.
-    private static func spawn(_ command: [String], _ end: Int32) throws(SandboxProblem) -> pid_t {
+    private static func spawn(_ command: [String], _ end: Int32) throws(SandboxError) -> pid_t {
         var actions = posix_spawn_file_actions_t()
         var attributes = posix_spawnattr_t()
         posix_spawn_file_actions_init(&actions)
@@ -69,7 +69,7 @@ final class SandboxProcess: @unchecked Sendable {
     }
 
     /// Sends a question and a document, and waits for the answer. After an error the sandbox must not be used again.
-    func exchange(_ question: [UInt8], _ document: [UInt8], within limit: Duration) throws(SandboxProblem) -> [UInt8] {
+    func exchange(_ question: [UInt8], _ document: [UInt8], within limit: Duration) throws(SandboxError) -> [UInt8] {
         let end = ContinuousClock.now + limit
         documents += 1
         try send(
@@ -79,15 +79,15 @@ final class SandboxProcess: @unchecked Sendable {
         switch count {
         case ...SandboxMessage.maxAnswer: break
         case DocumentSandbox.noSandbox: throw .noSandbox
-        case DocumentSandbox.badQuestion: throw .badQuestion
-        default: throw .brokenAnswer
+        case DocumentSandbox.badQuestion: throw .invalid(.question)
+        default: throw .invalid(.answer)
         }
         let answer = try receive(count, by: end, limit)
         usedAt = .now
         return answer
     }
 
-    private func send(_ bytes: [UInt8], by end: ContinuousClock.Instant, _ limit: Duration) throws(SandboxProblem) {
+    private func send(_ bytes: [UInt8], by end: ContinuousClock.Instant, _ limit: Duration) throws(SandboxError) {
         var sent = 0
         while sent < bytes.count {
             try wait(for: Int16(POLLOUT), by: end, limit)
@@ -106,7 +106,7 @@ final class SandboxProcess: @unchecked Sendable {
         }
     }
 
-    private func receive(_ count: Int, by end: ContinuousClock.Instant, _ limit: Duration) throws(SandboxProblem)
+    private func receive(_ count: Int, by end: ContinuousClock.Instant, _ limit: Duration) throws(SandboxError)
         -> [UInt8]
     {
         var bytes = [UInt8](repeating: 0, count: count)
@@ -126,7 +126,7 @@ final class SandboxProcess: @unchecked Sendable {
         return bytes
     }
 
-    private func wait(for events: Int16, by end: ContinuousClock.Instant, _ limit: Duration) throws(SandboxProblem) {
+    private func wait(for events: Int16, by end: ContinuousClock.Instant, _ limit: Duration) throws(SandboxError) {
         var entry = pollfd(fd: socket, events: events, revents: 0)
         while true {
             let left = (end - .now).components

@@ -90,9 +90,8 @@ struct FactCollector {
         _ name: HTMLName, _ tag: TagReader, number: Int, depth: Int, in parent: Context
     ) -> Context {
         var signs = ClassSigns()
-        for attribute in ["class", "id"] as [HTMLName] {
-            if let value = tag.bytes(of: attribute) { signs.read(value) }
-        }
+        if let value = tag.bytes(of: "class") { signs.read(value) }
+        if let value = tag.bytes(of: "id") { signs.read(value) }
         var context = parent
         if name == "aside" || signs.contains(.beside) { (context.isBeside, context.isOutsideText) = (true, true) }
         if name == "footer" || name == "nav" { context.isOutsideText = true }

@@ -122,8 +122,8 @@ struct ClassSigns: OptionSet, Sendable, Hashable {
     static func isOfTitle(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard text.count <= 200 else { return false }
         let text = text.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
-        return titles.contains { text.firstPlace(of: $0) != nil }
-            && !noTitles.contains { text.firstPlace(of: $0) != nil }
+        return titles.contains { text.firstIndex(of: $0) != nil }
+            && !noTitles.contains { text.firstIndex(of: $0) != nil }
     }
 
     private static let titles = ["title", "headline", "heading"].map { Array($0.utf8) }

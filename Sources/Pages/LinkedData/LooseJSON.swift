@@ -5,7 +5,7 @@ enum LooseJSON {
     /// returned as far as it was read.
     static func parse(_ bytes: [UInt8]) -> [JSONValue] {
         var bytes = bytes
-        if !bytes.contains(UInt8(ascii: "\"")), bytes.firstPlace(of: Array("&quot;".utf8)) != nil {
+        if !bytes.contains(UInt8(ascii: "\"")), bytes.firstIndex(of: Array("&quot;".utf8)) != nil {
             bytes = Array(CharacterReferences.decode(String(decoding: bytes, as: UTF8.self)).utf8)
         }
         var parser = LooseJSONParser(bytes, guessesQuotes: false)

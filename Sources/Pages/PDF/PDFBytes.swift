@@ -12,7 +12,7 @@ struct PDFBytes {
     ///   - gap: The part of the file that is missing in `bytes`; nil if they are the whole file or its beginning.
     /// - Returns: Nil if the file is not a PDF.
     init?(_ bytes: [UInt8], gap: Range<Int>?) {
-        guard let mark = bytes.prefix(1024).firstPlace(of: Array("%PDF-".utf8)) else { return nil }
+        guard let mark = bytes.prefix(1024).firstIndex(of: Array("%PDF-".utf8)) else { return nil }
         guard let gap, !gap.isEmpty else {
             head = Array(bytes[mark...])
             (tail, tailStart) = ([], head.count)

@@ -1,6 +1,6 @@
 /// The position of each object in a file, and the file's trailer.
 struct PDFCrossReference {
-    enum Place: Equatable {
+    enum Location: Equatable {
         case offset(Int)
         /// In the object stream with this object number.
         case packed(in: Int)
@@ -12,6 +12,6 @@ struct PDFCrossReference {
     /// The maximum number of entries to keep, which take 24 MiB of memory.
     static let maxCount = 1 << 19
 
-    let places: [Int: Place]
+    let locations: [Int: Location]
     let trailer: PDFDictionary
 }

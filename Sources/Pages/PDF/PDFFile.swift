@@ -39,7 +39,7 @@ struct PDFFile {
     }
 
     private mutating func object(_ number: Int) -> PDFObject? {
-        switch crossReference.places[number] {
+        switch crossReference.locations[number] {
         case nil, .free: return nil
         case .offset(let offset): return plainObject(number, at: offset)
         case .packed(in: let container):
@@ -64,7 +64,7 @@ struct PDFFile {
     private mutating func objectStream(_ number: Int) -> ObjectStream? {
         if let known = objectStreams[number] { return known }
         // The standard does not allow an object stream inside another one.
-        guard case .offset(let offset) = crossReference.places[number],
+        guard case .offset(let offset) = crossReference.locations[number],
             let stream = plainObject(number, at: offset)?.stream, let data = data(of: stream),
             let first = stream.dictionary["First"]?.integer, (0...data.count).contains(first)
         else { return nil }
@@ -99,7 +99,7 @@ struct PDFFile {
     /// filters.
     private mutating func direct(_ value: PDFObject?) -> PDFObject? {
         guard case .reference(let number) = value else { return value }
-        guard case .offset(let offset) = crossReference.places[number] else { return nil }
+        guard case .offset(let offset) = crossReference.locations[number] else { return nil }
         return plainObject(number, at: offset)
     }
 }

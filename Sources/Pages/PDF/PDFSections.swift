@@ -6,7 +6,7 @@ struct PDFSections {
     private static let maxSections = 1000
 
     private let bytes: PDFBytes
-    private var places: [Int: PDFCrossReference.Place] = [:]
+    private var locations: [Int: PDFCrossReference.Location] = [:]
     private var entries = 0
     private var budget: PDFBudget
 
@@ -20,7 +20,7 @@ struct PDFSections {
 
     private mutating func read() -> PDFCrossReference? {
         let end = bytes.end
-        guard let start = end.lastPlace(of: Array("startxref".utf8)) else { return nil }
+        guard let start = end.lastIndex(of: Array("startxref".utf8)) else { return nil }
         var lexer = PDFLexer(end, at: start + 9)
         let first = lexer.integer()
         budget.read(end.count - start + lexer.work)
@@ -42,7 +42,7 @@ struct PDFSections {
             // Appended last, so that it is read before the previous sections: its entries take precedence over theirs.
             if let hidden = section["XRefStm"]?.integer { next.append(hidden) }
         }
-        return trailer["Root"] == nil ? nil : PDFCrossReference(places: places, trailer: trailer)
+        return trailer["Root"] == nil ? nil : PDFCrossReference(locations: locations, trailer: trailer)
     }
 
     /// Adds the entries of a section. Entries of newer sections are not replaced.
@@ -55,7 +55,7 @@ struct PDFSections {
     }
 
     private mutating func addTable(_ lexer: inout PDFLexer) -> PDFDictionary? {
-        var section: [Int: PDFCrossReference.Place] = [:]
+        var section: [Int: PDFCrossReference.Location] = [:]
         while !lexer.take("trailer") {
             guard let start = lexer.integer(), let count = lexer.integer(), start >= 0, count >= 0 else { return nil }
             for index in 0..<count {
@@ -75,7 +75,7 @@ struct PDFSections {
         // In a hybrid file, the objects that only the stream lists are marked as free in the table, so that old readers
         // ignore them. Those entries must not hide the stream's.
         if dictionary["XRefStm"] != nil { section = section.filter { $0.value != .free } }
-        places.merge(section) { newer, _ in newer }
+        locations.merge(section) { newer, _ in newer }
         return dictionary
     }
 
@@ -107,8 +107,8 @@ struct PDFSections {
                 let (kind, first) = (field(widths[0]) ?? 1, field(widths[1]) ?? 0)
                 _ = field(widths[2])
                 let number = index[pair] + offset
-                guard places[number] == nil else { continue }
-                places[number] = kind == 1 ? .offset(first) : kind == 2 ? .packed(in: first) : .free
+                guard locations[number] == nil else { continue }
+                locations[number] = kind == 1 ? .offset(first) : kind == 2 ? .packed(in: first) : .free
             }
         }
         return dictionary
@@ -117,7 +117,7 @@ struct PDFSections {
 
 extension [UInt8] {
     /// The index of the last occurrence of `mark`, which must not be empty; nil if there is none.
-    fileprivate func lastPlace(of mark: [UInt8]) -> Int? {
+    fileprivate func lastIndex(of mark: [UInt8]) -> Int? {
         var at = count - mark.count
         while at >= 0 {
             if self[at] == mark[0], self[at..<at + mark.count].elementsEqual(mark) { return at }

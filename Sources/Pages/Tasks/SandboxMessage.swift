@@ -9,6 +9,13 @@ package enum SandboxMessage {
     package static let maxDocument = 32 << 20
     package static let maxAnswer = 16 << 20
 
+    package enum Problem: Error {
+        /// The question cannot be encoded, is invalid, or names no known task.
+        case question
+        /// The answer cannot be encoded or is invalid.
+        case answer
+    }
+
     private struct Question<Task: DocumentTask>: Codable {
         var name: String
         var task: Task
@@ -16,38 +23,35 @@ package enum SandboxMessage {
 
     private struct Name: Codable { var name: String }
 
-    package static func question<Task: DocumentTask>(_ task: Task) throws(SandboxProblem) -> [UInt8] {
+    package static func question<Task: DocumentTask>(_ task: Task) throws(Problem) -> [UInt8] {
         do {
             return Array(try JSONEncoder().encode(Question(name: Task.name, task: task)))
         } catch {
-            throw .badQuestion
+            throw .question
         }
     }
 
     /// Decodes a question, runs its task on the document, and returns the encoded answer.
-    ///
-    /// - Throws: ``SandboxProblem/badQuestion`` if the question is invalid or names no known task;
-    ///   ``SandboxProblem/brokenAnswer`` if the answer cannot be encoded.
-    package static func answer(_ question: [UInt8], _ document: [UInt8]) throws(SandboxProblem) -> [UInt8] {
+    package static func answer(_ question: [UInt8], _ document: [UInt8]) throws(Problem) -> [UInt8] {
         let data = Data(question)
         switch try decode(Name.self, data).name {
         case DescribeTask.name: return try answer(data, document, DescribeTask.self)
         case HeadTask.name: return try answer(data, document, HeadTask.self)
         case SignsTask.name: return try answer(data, document, SignsTask.self)
         case MeasureTask.name: return try answer(data, document, MeasureTask.self)
-        default: throw .badQuestion
+        default: throw .question
         }
     }
 
     private static func answer<Task: DocumentTask>(
         _ question: Data, _ document: [UInt8], _: Task.Type
-    ) throws(SandboxProblem) -> [UInt8] {
+    ) throws(Problem) -> [UInt8] {
         let answer = try decode(Question<Task>.self, question).task.read(document)
-        do { return Array(try JSONEncoder().encode(answer)) } catch { throw .brokenAnswer }
+        do { return Array(try JSONEncoder().encode(answer)) } catch { throw .answer }
     }
 
-    private static func decode<Value: Decodable>(_ type: Value.Type, _ question: Data) throws(SandboxProblem) -> Value {
-        do { return try JSONDecoder().decode(type, from: question) } catch { throw .badQuestion }
+    private static func decode<Value: Decodable>(_ type: Value.Type, _ question: Data) throws(Problem) -> Value {
+        do { return try JSONDecoder().decode(type, from: question) } catch { throw .question }
     }
 
     package static func length(_ count: Int) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: count >> (8 * $0)) } }

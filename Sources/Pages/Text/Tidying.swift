@@ -95,7 +95,7 @@ extension String {
     /// The text before and after the first occurrence of `mark`; nil if there is none.
     func cut(at mark: String) -> (before: String, after: String)? {
         let (text, mark) = (Array(utf8), Array(mark.utf8))
-        guard let start = text.firstPlace(of: mark) else { return nil }
+        guard let start = text.firstIndex(of: mark) else { return nil }
         return (
             String(decoding: text[..<start], as: UTF8.self),
             String(decoding: text[(start + mark.count)...], as: UTF8.self)
@@ -107,8 +107,8 @@ extension String {
     /// Whether the text contains `mark`, compared byte by byte. `mark` must not be empty.
     func has(_ mark: StaticString) -> Bool {
         let mark = UnsafeBufferPointer(start: mark.utf8Start, count: mark.utf8CodeUnitCount)
-        return utf8.withContiguousStorageIfAvailable { $0.firstPlace(of: mark) != nil }
-            ?? (Array(utf8).firstPlace(of: mark) != nil)
+        return utf8.withContiguousStorageIfAvailable { $0.firstIndex(of: mark) != nil }
+            ?? (Array(utf8).firstIndex(of: mark) != nil)
     }
 }
 
@@ -124,7 +124,7 @@ extension String {
 
 extension RandomAccessCollection<UInt8> where Index == Int {
     /// The index of the first occurrence of `mark`; nil if there is none or `mark` is empty.
-    func firstPlace(of mark: some RandomAccessCollection<UInt8>) -> Int? {
+    func firstIndex(of mark: some RandomAccessCollection<UInt8>) -> Int? {
         guard let first = mark.first else { return nil }
         var at = startIndex
         while at + mark.count <= endIndex {

@@ -47,7 +47,7 @@ package struct DocumentWatch {
         switch sort ?? Self.sort(of: bytes, contentType) {
         case .page: hasSeenHead || head.advance(to: bytes)
         case .file: true
-        case .whole: bytes.suffix(1024).firstPlace(of: Array("%%EOF".utf8)) != nil
+        case .whole: bytes.suffix(1024).firstIndex(of: Array("%%EOF".utf8)) != nil
         }
     }
 

@@ -61,7 +61,7 @@ extension OutgoingResponse {
             }
             isFirst = false
             var isOpen = true
-            do throws(CorruptContent) {
+            do throws(DecompressionProblem) {
                 isOpen = try Self.decode(piece, with: decoders, into: &body.bytes, limit: limit)
             } catch {
                 if body.bytes.isEmpty {
@@ -83,7 +83,7 @@ extension OutgoingResponse {
 
     private static func decode(
         _ piece: ByteBuffer, with decoders: [any ContentDecoder], into output: inout [UInt8], limit: Int
-    ) throws(CorruptContent) -> Bool {
+    ) throws(DecompressionProblem) -> Bool {
         guard let last = decoders.last else {
             output.append(contentsOf: piece.readableBytesView.prefix(limit - output.count))
             return true
@@ -136,9 +136,9 @@ extension OutgoingResponse {
 extension [UInt8] {
     fileprivate func decoded(
         by decoder: any ContentDecoder, into output: inout [UInt8], limit: Int
-    ) throws(CorruptContent) -> Bool {
+    ) throws(DecompressionProblem) -> Bool {
         let result = withUnsafeBytes { bytes in
-            Result { () throws(CorruptContent) in try decoder.decode(bytes, into: &output, limit: limit) }
+            Result { () throws(DecompressionProblem) in try decoder.decode(bytes, into: &output, limit: limit) }
         }
         return try result.get()
     }

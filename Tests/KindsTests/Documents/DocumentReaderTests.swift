@@ -17,7 +17,7 @@ import WebSyntax
             path: "halyardd"
         )
         .path
-    private static let sandbox = DocumentReader.Place.sandbox(command: [daemon, DocumentSandbox.word])
+    private static let sandbox = DocumentReader.Location.sandbox(command: [daemon, DocumentSandbox.word])
     /// Far more than any document here takes, on a machine that is busy as well.
     private static let patience = Duration.seconds(60)
     /// No sandbox is idle for so long while a test looks at it.

@@ -1,5 +1,7 @@
-/// The reason why a sandbox did not answer.
-package enum SandboxProblem: Error, Hashable {
+import Pages
+
+/// The reason why a sandbox did not read a document.
+enum SandboxError: Error, Hashable {
     /// The process or its socket could not be created; the value is the errno.
     case notStarted(Int32)
     /// The process could not set its limits or its system-call filter.
@@ -9,9 +11,7 @@ package enum SandboxProblem: Error, Hashable {
     /// The sandbox ended before it answered.
     case ended
     case tooLate(Duration)
-    case brokenAnswer
     /// The document or the question about it is longer than a sandbox accepts.
     case tooLarge
-    /// The question cannot be encoded, or the sandbox does not know its task.
-    case badQuestion
+    case invalid(SandboxMessage.Problem)
 }
