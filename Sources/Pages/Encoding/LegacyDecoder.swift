@@ -1,7 +1,6 @@
 import WebSyntax
 
-/// The decoders of the Encoding standard for encodings with several bytes per character (encoding.spec.whatwg.org, 10
-/// to 13).
+/// The decoders of the Encoding standard for encodings other than Unicode's (encoding.spec.whatwg.org, 9 to 13).
 ///
 /// Invalid sequences become U+FFFD. If an invalid sequence ends with an ASCII byte, that byte is decoded separately, so
 /// that no text can hide a tag.
@@ -25,7 +24,9 @@ struct LegacyDecoder {
         case "euc-jp": decoder.eucJP()
         case "shift_jis": decoder.shiftJIS()
         case "iso-2022-jp": decoder.iso2022JP()
-        default: return nil
+        default:
+            guard let upper = singleBytes[name] else { return nil }
+            for byte in bytes { decoder.put(byte < 0x80 ? UInt32(byte) : upper[Int(byte) - 0x80]) }
         }
         return decoder.output
     }
@@ -58,25 +59,50 @@ struct LegacyDecoder {
         return bytes[at]
     }
 
-    private mutating func gb18030() {
+    /// Decodes characters of one byte, and characters that begin with a lead byte and another one.
+    ///
+    /// - Parameters:
+    ///   - leads: The lead bytes, in the order of the index's rows.
+    ///   - trails: The second bytes, in the order of the index's columns.
+    ///   - single: Returns the character of a byte from 0x80 on that is no lead byte; nil if there is none.
+    ///   - pair: Decodes two bytes. Their pointer in the index is nil if the second byte is not one of `trails`.
+    private mutating func decode(
+        leads: ClosedRange<UInt8>..., trails: [ClosedRange<UInt8>], single: (UInt8) -> UInt32? = { _ in nil },
+        pair: (inout Self, _ first: UInt8, _ second: UInt8, _ pointer: Int?) -> Void
+    ) {
+        let (rows, columns) = (Self.positions(leads), Self.positions(trails))
+        let width = columns.count { $0 != nil }
         while at < bytes.count {
             let first = bytes[at]
             at += 1
             if first < 0x80 {
                 output.append(first)
-            } else if first == 0x80 {
-                put(0x20AC)
-            } else if first == 0xFF {
+            } else if let row = rows[Int(first)] {
+                guard let second = second() else { return }
+                pair(&self, first, second, columns[Int(second)].map { row * width + $0 })
+            } else if let code = single(first) {
+                put(code)
+            } else {
                 putError()
-            } else if let second = second() {
-                if (0x30...0x39).contains(second) {
-                    fourBytes(first, second)
-                } else {
-                    let offset: UInt8 = second < 0x7F ? 0x40 : 0x41
-                    let isTrail = (0x40...0x7E).contains(second) || (0x80...0xFE).contains(second)
-                    put(
-                        Self.gb18030, isTrail ? (Int(first) - 0x81) * 190 + Int(second - offset) : nil, second: second)
-                }
+            }
+        }
+    }
+
+    /// The position of each byte in a list of ranges; nil for a byte outside.
+    private static func positions(_ ranges: [ClosedRange<UInt8>]) -> [Int?] {
+        var positions = [Int?](repeating: nil, count: 256)
+        for (position, byte) in ranges.joined().enumerated() { positions[Int(byte)] = position }
+        return positions
+    }
+
+    private mutating func gb18030() {
+        decode(
+            leads: 0x81...0xFE, trails: [0x40...0x7E, 0x80...0xFE], single: { $0 == 0x80 ? 0x20AC : nil }
+        ) { decoder, first, second, pointer in
+            if (0x30...0x39).contains(second) {
+                decoder.fourBytes(first, second)
+            } else {
+                decoder.put(Self.gb18030, pointer, second: second)
             }
         }
     }
@@ -104,91 +130,47 @@ struct LegacyDecoder {
     }
 
     private mutating func big5() {
-        while at < bytes.count {
-            let first = bytes[at]
-            at += 1
-            if first < 0x80 {
-                output.append(first)
-            } else if !(0x81...0xFE).contains(first) {
-                putError()
-            } else if let second = second() {
-                let offset: UInt8 = second < 0x7F ? 0x40 : 0x62
-                let isTrail = (0x40...0x7E).contains(second) || (0xA1...0xFE).contains(second)
-                let pointer = isTrail ? (Int(first) - 0x81) * 157 + Int(second - offset) : nil
-                switch pointer {
-                case 1133: for code in [0xCA, 0x304] as [UInt32] { put(code) }
-                case 1135: for code in [0xCA, 0x30C] as [UInt32] { put(code) }
-                case 1164: for code in [0xEA, 0x304] as [UInt32] { put(code) }
-                case 1166: for code in [0xEA, 0x30C] as [UInt32] { put(code) }
-                default: put(Self.big5, pointer, second: second)
-                }
+        decode(leads: 0x81...0xFE, trails: [0x40...0x7E, 0xA1...0xFE]) { decoder, _, second, pointer in
+            switch pointer {
+            case 1133: for code in [0xCA, 0x304] as [UInt32] { decoder.put(code) }
+            case 1135: for code in [0xCA, 0x30C] as [UInt32] { decoder.put(code) }
+            case 1164: for code in [0xEA, 0x304] as [UInt32] { decoder.put(code) }
+            case 1166: for code in [0xEA, 0x30C] as [UInt32] { decoder.put(code) }
+            default: decoder.put(Self.big5, pointer, second: second)
             }
         }
     }
 
     private mutating func eucKR() {
-        while at < bytes.count {
-            let first = bytes[at]
-            at += 1
-            if first < 0x80 {
-                output.append(first)
-            } else if !(0x81...0xFE).contains(first) {
-                putError()
-            } else if let second = second() {
-                let isTrail = (0x41...0xFE).contains(second)
-                put(
-                    Self.eucKR, isTrail ? (Int(first) - 0x81) * 190 + Int(second) - 0x41 : nil, second: second)
-            }
+        decode(leads: 0x81...0xFE, trails: [0x41...0xFE]) { decoder, _, second, pointer in
+            decoder.put(Self.eucKR, pointer, second: second)
         }
     }
 
     private mutating func eucJP() {
-        while at < bytes.count {
-            let first = bytes[at]
-            at += 1
-            if first < 0x80 {
-                output.append(first)
-            } else if first != 0x8E, first != 0x8F, !(0xA1...0xFE).contains(first) {
-                putError()
-            } else if let second = second() {
-                let isTrail = (0xA1...0xFE).contains(second)
-                if first == 0x8E, (0xA1...0xDF).contains(second) {
-                    put(0xFF61 + UInt32(second) - 0xA1)
-                } else if first == 0x8F, isTrail {
-                    guard let third = self.second() else { return }
-                    put(Self.jis0212, Self.pointer(second, third), second: third)
-                } else {
-                    put(Self.jis0208, first >= 0xA1 ? Self.pointer(first, second) : nil, second: second)
-                }
+        decode(leads: 0xA1...0xFE, 0x8E...0x8F, trails: [0xA1...0xFE]) { decoder, first, second, pointer in
+            if first == 0x8E, (0xA1...0xDF).contains(second) {
+                decoder.put(0xFF61 + UInt32(second) - 0xA1)
+            } else if first == 0x8F, pointer != nil {
+                guard let third = decoder.second() else { return }
+                let isTrail = (0xA1...0xFE).contains(third)
+                let pointer = (Int(second) - 0xA1) * 94 + Int(third) - 0xA1
+                decoder.put(Self.jis0212, isTrail ? pointer : nil, second: third)
+            } else {
+                decoder.put(Self.jis0208, first >= 0xA1 ? pointer : nil, second: second)
             }
         }
     }
 
-    /// Returns the pointer in an index of 94 rows and 94 columns; nil if a byte is out of range.
-    private static func pointer(_ row: UInt8, _ column: UInt8) -> Int? {
-        guard (0xA1...0xFE).contains(row), (0xA1...0xFE).contains(column) else { return nil }
-        return (Int(row) - 0xA1) * 94 + Int(column) - 0xA1
-    }
-
     private mutating func shiftJIS() {
-        while at < bytes.count {
-            let first = bytes[at]
-            at += 1
-            if first <= 0x80 {
-                put(UInt32(first))
-            } else if (0xA1...0xDF).contains(first) {
-                put(0xFF61 + UInt32(first) - 0xA1)
-            } else if !(0x81...0x9F).contains(first), !(0xE0...0xFC).contains(first) {
-                putError()
-            } else if let second = second() {
-                let isTrail = (0x40...0x7E).contains(second) || (0x80...0xFC).contains(second)
-                let lead = Int(first) - (first < 0xA0 ? 0x81 : 0xC1)
-                let pointer = isTrail ? lead * 188 + Int(second) - (second < 0x7F ? 0x40 : 0x41) : nil
-                if let pointer, (8836...10715).contains(pointer) {
-                    put(UInt32(0xE000 - 8836 + pointer))
-                } else {
-                    put(Self.jis0208, pointer, second: second)
-                }
+        decode(
+            leads: 0x81...0x9F, 0xE0...0xFC, trails: [0x40...0x7E, 0x80...0xFC],
+            single: { $0 == 0x80 ? 0x80 : (0xA1...0xDF).contains($0) ? 0xFF61 + UInt32($0) - 0xA1 : nil }
+        ) { decoder, _, second, pointer in
+            if let pointer, (8836...10715).contains(pointer) {
+                decoder.put(UInt32(0xE000 - 8836 + pointer))
+            } else {
+                decoder.put(Self.jis0208, pointer, second: second)
             }
         }
     }
@@ -221,8 +203,7 @@ struct LegacyDecoder {
             case .jis0208 where (0x21...0x7E).contains(first):
                 guard let second = second() else { return }
                 if (0x21...0x7E).contains(second) {
-                    let character = Self.jis0208[(Int(first) - 0x21) * 94 + Int(second) - 0x21]
-                    put(character)
+                    put(Self.jis0208[(Int(first) - 0x21) * 94 + Int(second) - 0x21])
                 } else {
                     putError()
                     if second == 0x1B { at -= 1 }
@@ -232,6 +213,13 @@ struct LegacyDecoder {
         }
     }
 
+    private static let singleBytes: [String: [UInt32]] = {
+        var tables = IndexSingleByte.characters.mapValues { $0.unicodeScalars.map(\.value) }
+        // These two encodings have the same characters and differ only in display order.
+        tables["iso-8859-8-i"] = tables["iso-8859-8"]
+        tables["x-user-defined"] = Array(0xF780...0xF7FF)
+        return tables
+    }()
     private static let gb18030 = IndexGB18030.characters.unicodeScalars.map(\.value)
     private static let big5 = IndexBig5.characters.unicodeScalars.map(\.value)
     private static let eucKR = IndexEUCKR.characters.unicodeScalars.map(\.value)

@@ -91,17 +91,19 @@ enum Charset {
             if isWholeUTF8(bytes) { return Array(bytes) }
             return Array(String(decoding: bytes, as: UTF8.self).utf8)
         case "utf-16le", "utf-16be":
-            let isBig = name == "utf-16be"
-            let units = stride(from: bytes.startIndex, to: bytes.endIndex - 1, by: 2).map { index in
-                let (first, second) = (UInt16(bytes[index]), UInt16(bytes[index + 1]))
-                return isBig ? first << 8 | second : second << 8 | first
-            }
-            return Array(String(decoding: units, as: UTF16.self).utf8)
+            return Array(utf16(bytes, isBig: name == "utf-16be").utf8)
         case "replacement":
             return [0xEF, 0xBF, 0xBD]
         default:
-            if let table = SingleByteTable.of(name) { return table.decode(bytes) }
             return LegacyDecoder.decode(bytes, from: name) ?? Array(String(decoding: bytes, as: UTF8.self).utf8)
         }
+    }
+
+    static func utf16(_ bytes: ArraySlice<UInt8>, isBig: Bool) -> String {
+        let units = stride(from: bytes.startIndex, to: bytes.endIndex - 1, by: 2).map { at in
+            let (first, second) = (UInt16(bytes[at]), UInt16(bytes[at + 1]))
+            return isBig ? first << 8 | second : second << 8 | first
+        }
+        return String(decoding: units, as: UTF16.self)
     }
 }

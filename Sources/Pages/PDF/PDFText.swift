@@ -5,8 +5,10 @@ enum PDFText {
     ///
     /// - Returns: Nil if a byte has no character.
     static func decode(_ bytes: [UInt8]) -> String? {
-        if bytes.starts(with: [0xFE, 0xFF]) { return utf16(bytes.dropFirst(2), isBig: true) }
-        if bytes.starts(with: [0xFF, 0xFE]) { return utf16(bytes.dropFirst(2), isBig: false) }
+        if bytes.starts(with: [0xFE, 0xFF]) { return withoutLanguages(Charset.utf16(bytes.dropFirst(2), isBig: true)) }
+        if bytes.starts(with: [0xFF, 0xFE]) {
+            return withoutLanguages(Charset.utf16(bytes.dropFirst(2), isBig: false))
+        }
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) {
             return withoutLanguages(String(decoding: bytes.dropFirst(3), as: UTF8.self))
         }
@@ -19,14 +21,6 @@ enum PDFText {
             text.append(scalar)
         }
         return String(text)
-    }
-
-    private static func utf16(_ bytes: ArraySlice<UInt8>, isBig: Bool) -> String {
-        let units = stride(from: bytes.startIndex, to: bytes.endIndex - 1, by: 2).map { at in
-            let (first, second) = (UInt16(bytes[at]), UInt16(bytes[at + 1]))
-            return isBig ? first << 8 | second : second << 8 | first
-        }
-        return withoutLanguages(String(decoding: units, as: UTF16.self))
     }
 
     /// Returns the text without language codes, which are enclosed in escape characters.

@@ -219,7 +219,8 @@ enum WildDate {
     private static func zone(_ rest: ArraySlice<Token>) -> String {
         switch rest.first {
         case .word("z"), .word("utc"), .word("gmt"):
-            return rest.count > 1 && zoneSign(rest.dropFirst()) != nil ? zone(rest.dropFirst()) : "Z"
+            guard case .mark(let sign)? = rest.dropFirst().first, "+-".contains(sign) else { return "Z" }
+            return zone(rest.dropFirst())
         case .mark(let sign) where sign == "+" || sign == "-" || sign == "−":
             guard let hours = number(rest, 1) else { return "" }
             let (hour, minute): (Int, Int)
@@ -245,11 +246,6 @@ enum WildDate {
         "est": "-05:00", "edt": "-04:00", "cst": "-06:00", "cdt": "-05:00", "mst": "-07:00", "mdt": "-06:00",
         "pst": "-08:00", "pdt": "-07:00", "cet": "+01:00", "cest": "+02:00",
     ]
-
-    private static func zoneSign(_ rest: ArraySlice<Token>) -> Character? {
-        if case .mark(let sign)? = rest.first, sign == "+" || sign == "-" { return sign }
-        return nil
-    }
 
     private static func format(_ day: CivilDate) -> String {
         let year = String(day.year)
