@@ -182,14 +182,10 @@ struct FactCollector {
             }
             // The byline may include a date: `By Ada Lovelace | May 3, 2024`.
             if rank == 2, found.utf8.count < 120, facts.moments.count < 30, found.contains(where: \.isNumber) {
-                facts.moments.append(
-                    PageFacts.Moment(text: found, signs: .date, isMarked: false, isAfterHeading: isAfterHeading))
+                addMoment(found, .date, isMarked: false)
             }
         case .moment(let signs, let isMarked):
-            if found.utf8.count < 80 {
-                facts.moments.append(
-                    PageFacts.Moment(text: found, signs: signs, isMarked: isMarked, isAfterHeading: isAfterHeading))
-            }
+            if found.utf8.count < 80 { addMoment(found, signs, isMarked: isMarked) }
         case .tag: if found.utf8.count < 80 { facts.tags.append(found) }
         case .property(let names, let item): for name in names { microdata.add(name, found, to: item) }
         }
@@ -258,8 +254,7 @@ struct FactCollector {
         var signs = signs
         if tag.has("pubdate") { signs.insert(.published) }
         if let value = tag["datetime"]?.tidied, !value.isEmpty {
-            facts.moments.append(
-                PageFacts.Moment(text: value, signs: signs, isMarked: true, isAfterHeading: isAfterHeading))
+            addMoment(value, signs, isMarked: true)
         } else {
             capture(.moment(signs, isMarked: true), depth)
         }
@@ -268,11 +263,15 @@ struct FactCollector {
     /// Notes the date in an element whose class announces one. Microformats put the exact time into `title`.
     private mutating func moment(_ tag: TagReader, _ signs: ClassSigns, depth: Int) {
         if let title = tag["title"]?.tidied, WildDate.iso(title) != nil {
-            facts.moments.append(
-                PageFacts.Moment(text: title, signs: signs, isMarked: true, isAfterHeading: isAfterHeading))
+            addMoment(title, signs, isMarked: true)
         } else {
             capture(.moment(signs, isMarked: false), depth)
         }
+    }
+
+    private mutating func addMoment(_ text: String, _ signs: ClassSigns, isMarked: Bool) {
+        facts.moments.append(
+            PageFacts.Moment(text: text, signs: signs, isMarked: isMarked, isAfterHeading: isAfterHeading))
     }
 
     /// Notes an item or a property. Returns the item that begins with this element, or nil.

@@ -44,8 +44,8 @@ struct ElementStack {
         if let peers = Self.peers(of: name) {
             let barrier = elements.lastIndex { element in
                 peers.contains(element.name)
-                    || element.kind.contains(.special)
-                        && !(["address", "div", "p"] as [HTMLName]).contains(element.name)
+                    || element.kind.contains(.special) && element.name != "address" && element.name != "div"
+                        && element.name != "p"
             }
             if let barrier, peers.contains(elements[barrier].name) { start = min(start, barrier) }
         }

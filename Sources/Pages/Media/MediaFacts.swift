@@ -48,14 +48,12 @@ package struct MediaFacts: Codable, Sendable, Hashable {
 
         subscript(at: Int) -> Int? { at >= 0 && at < bytes.count ? Int(bytes[at]) : nil }
 
-        func big(_ at: Int, _ count: Int) -> Int? {
-            guard at >= 0, at + count <= bytes.count else { return nil }
-            return bytes[at..<at + count].reduce(0) { $0 << 8 | Int($1) }
-        }
+        func big(_ at: Int, _ count: Int) -> Int? { piece(at, count)?.reduce(0) { $0 << 8 | Int($1) } }
 
-        func little(_ at: Int, _ count: Int) -> Int? {
-            guard at >= 0, at + count <= bytes.count else { return nil }
-            return bytes[at..<at + count].reversed().reduce(0) { $0 << 8 | Int($1) }
+        func little(_ at: Int, _ count: Int) -> Int? { piece(at, count)?.reversed().reduce(0) { $0 << 8 | Int($1) } }
+
+        private func piece(_ at: Int, _ count: Int) -> ArraySlice<UInt8>? {
+            at >= 0 && at + count <= bytes.count ? bytes[at..<at + count] : nil
         }
 
         func has(_ text: String, at: Int) -> Bool {

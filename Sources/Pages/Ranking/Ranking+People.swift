@@ -2,23 +2,20 @@ extension Ranking {
     /// Returns the page's authors: people if possible, otherwise the site or an account that the page names as its
     /// author.
     mutating func authors() -> [String]? {
-        var found: [(source: String, names: [String])] = [
+        var found: [(source: String, values: [String])] = [
             ("json-ld author", linked.names(subject, "author")), ("json-ld creator", linked.names(subject, "creator")),
-            ("microdata author", items.names(item, "author")), ("citation_author", facts.metaAll("citation_author")),
-            ("parsely-author", facts.metaAll("parsely-author")), ("sailthru.author", facts.metaAll("sailthru.author")),
-            ("author", facts.metaAll("author")), ("article:author", facts.metaAll("article:author")),
-            ("dc.creator", facts.metaAll("dc.creator")), ("dcterms.creator", facts.metaAll("dcterms.creator")),
-            ("byl", facts.metaAll("byl")), ("article:author_name", facts.metaAll("article:author_name")),
-            ("rbauthors", facts.metaAll("rbauthors")),
+            ("microdata author", items.names(item, "author")),
         ]
+        found += metaLists(
+            "citation_author", "parsely-author", "sailthru.author", "author", "article:author", "dc.creator",
+            "dcterms.creator", "byl", "article:author_name", "rbauthors")
         if facts.meta("twitter:label1")?.lowercased().hasPrefix("written by") == true {
-            found.append(("twitter:data1", facts.metaAll("twitter:data1")))
+            found += metaLists("twitter:data1")
         }
-        found.append(("byline", bylines { $0.rank < 3 }))
-        found.append(("text by", announced))
-        found.append(("author link", bylines { $0.rank == 3 }))
-        found.append(("json-ld publisher", publishingPerson))
-        found.append(("copyright", owner))
+        found += [
+            ("byline", bylines { $0.rank < 3 }), ("text by", announced), ("author link", bylines { $0.rank == 3 }),
+            ("json-ld publisher", publishingPerson), ("copyright", owner),
+        ]
         let sites = Set(siteNames.compactMap { $0.value?.tidied.lowercased() })
         var chosen: [String]?
         var fallback: (String, [String])?
@@ -84,16 +81,18 @@ extension Ranking {
         return near.lazy.map { Bylines.announced(in: $0.text) }.first { !$0.isEmpty } ?? []
     }
 
+    private var publisher: JSONValue {
+        linked.resolved(subject?["publisher"] ?? linked.webSite?["publisher"] ?? .null)
+    }
+
     /// The publisher, if it is a person, as on a personal site.
     private var publishingPerson: [String] {
-        let publisher = linked.resolved(subject?["publisher"] ?? linked.webSite?["publisher"] ?? .null)
-        return LinkedData.types(publisher).contains("Person") ? linked.names(.object([("x", publisher)]), "x") : []
+        LinkedData.types(publisher).contains("Person") ? linked.names(.object([("x", publisher)]), "x") : []
     }
 
     /// The owner of a personal site: a name next to `©` that is also the name of the host. A company's site may look
     /// the same, so the page must be a dated post and must not state a publisher or a site name.
     private var owner: [String] {
-        let publisher = linked.resolved(subject?["publisher"] ?? linked.webSite?["publisher"] ?? .null)
         let isPost = Self.date(in: url) != nil || facts.moments.contains { WildDate.iso($0.text) != nil }
         guard isPost, LinkedData.types(publisher).isEmpty, facts.meta("og:site_name") == nil else { return [] }
         for line in facts.shown.rights {

@@ -213,13 +213,10 @@ extension Ranking {
     }
 
     mutating func tags() -> [String]? {
-        let lists: [(String, [String])] = [
-            ("article:tag", facts.metaAll("article:tag")),
-            ("json-ld keywords", (subject?["keywords"]?.all ?? []).compactMap { $0.text ?? $0["name"]?.text }),
-            ("keywords", facts.metaAll("keywords")), ("news_keywords", facts.metaAll("news_keywords")),
-            ("parsely-tags", facts.metaAll("parsely-tags")), ("sailthru.tags", facts.metaAll("sailthru.tags")),
-            ("rel tag", facts.tags),
-        ]
+        let keywords = (subject?["keywords"]?.all ?? []).compactMap { $0.text ?? $0["name"]?.text }
+        let lists =
+            metaLists("article:tag") + [("json-ld keywords", keywords)]
+            + metaLists("keywords", "news_keywords", "parsely-tags", "sailthru.tags") + [("rel tag", facts.tags)]
         for (source, values) in lists {
             // One value may be a list separated by commas. If there are several `article:tag` values, each is one tag
             // and may contain a comma.

@@ -99,6 +99,9 @@ struct Ranking {
 
     func metas(_ keys: String...) -> [Candidate] { keys.map { meta($0) } }
 
+    /// Returns all values of each key.
+    func metaLists(_ keys: String...) -> [(source: String, values: [String])] { keys.map { ($0, facts.metaAll($0)) } }
+
     func json(_ names: String...) -> [Candidate] {
         names.map { ("json-ld " + $0, linked.text(subject, $0) ?? linked.text(linked.webPage, $0)) }
     }
