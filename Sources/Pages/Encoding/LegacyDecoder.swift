@@ -64,7 +64,7 @@ struct LegacyDecoder {
     /// - Parameters:
     ///   - leads: The lead bytes, in the order of the index's rows.
     ///   - trails: The second bytes, in the order of the index's columns.
-    ///   - single: Returns the character of a byte from 0x80 on that is no lead byte; nil if there is none.
+    ///   - single: Returns the character of a byte from 0x80 on that is not a lead byte; nil if there is none.
     ///   - pair: Decodes two bytes. Their pointer in the index is nil if the second byte is not one of `trails`.
     private mutating func decode(
         leads: ClosedRange<UInt8>..., trails: [ClosedRange<UInt8>], single: (UInt8) -> UInt32? = { _ in nil },

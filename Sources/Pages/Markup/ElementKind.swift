@@ -12,7 +12,7 @@ struct ElementKind: OptionSet, Sendable {
     static let heading = ElementKind(rawValue: 16)
     /// The element's start tag closes an open paragraph.
     static let closesParagraph = ElementKind(rawValue: 32)
-    /// The end tag of an ordinary element does not close this element.
+    /// The end tag of an ordinary element around this element does not close it.
     static let special = ElementKind(rawValue: 64)
     /// End tags in this element do not close elements outside.
     static let boundary = ElementKind(rawValue: 128)

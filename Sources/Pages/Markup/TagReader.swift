@@ -170,7 +170,7 @@ struct TagReader {
 
     func has(_ name: HTMLName) -> Bool { attributes.contains { $0.name == name } }
 
-    /// The beginning of an attribute's value; empty if the attribute has none, nil if there is no such attribute.
+    /// The first 32 KiB of an attribute's value; empty if the attribute has none, nil if there is no such attribute.
     subscript(name: HTMLName) -> String? {
         bytes(of: name).map {
             CharacterReferences.decode(String(decoding: $0, as: UTF8.self)).cut(to: Self.maxValueBytes)

@@ -34,13 +34,10 @@ package enum SandboxMessage {
     /// Decodes a question, runs its task on the document, and returns the encoded answer.
     package static func answer(_ question: [UInt8], _ document: [UInt8]) throws(Problem) -> [UInt8] {
         let data = Data(question)
-        switch try decode(Name.self, data).name {
-        case DescribeTask.name: return try answer(data, document, DescribeTask.self)
-        case HeadTask.name: return try answer(data, document, HeadTask.self)
-        case SignsTask.name: return try answer(data, document, SignsTask.self)
-        case MeasureTask.name: return try answer(data, document, MeasureTask.self)
-        default: throw .question
-        }
+        let name = try decode(Name.self, data).name
+        let tasks: [any DocumentTask.Type] = [DescribeTask.self, HeadTask.self, SignsTask.self, MeasureTask.self]
+        guard let task = tasks.first(where: { $0.name == name }) else { throw .question }
+        return try answer(data, document, task)
     }
 
     private static func answer<Task: DocumentTask>(

@@ -1,7 +1,7 @@
 /// Replaces character references by their characters (HTML standard, 13.2.5.72 to 13.2.5.80).
 ///
 /// The rule for attribute values also applies to text: a name without a semicolon is a reference only if no letter, digit
-/// or `=` follows it. Thus an address such as `?a=1&copy=2` stays as it is.
+/// or `=` follows it. Thus an address such as `?a=1&copy=2` stays unchanged.
 enum CharacterReferences {
     static func decode(_ text: String) -> String {
         guard text.utf8.contains(UInt8(ascii: "&")) else { return text }
