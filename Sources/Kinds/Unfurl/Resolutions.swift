@@ -1,4 +1,5 @@
 import Jobs
+import OperationTypes
 import Synchronization
 import Web
 import WebSyntax
@@ -25,11 +26,11 @@ final class Resolutions: Sendable {
         /// The log of the resolution's connections. Every waiting caller adds it to its own log.
         let connections: ConnectionLog?
         let stopwatch: Stopwatch
-        var waiting: [UInt64: CheckedContinuation<Answer, Never>] = [:]
+        var waiting: [Waiter<Answer>] = []
     }
 
     private struct State {
-        var answers: [Key: (answer: Answer, until: ContinuousClock.Instant)] = [:]
+        var answers = ExpiringCache<Key, Answer, ContinuousClock.Instant>(capacity: 1024)
         var flights: [Key: Flight] = [:]
         var lastID: UInt64 = 0
     }
@@ -56,33 +57,22 @@ final class Resolutions: Sendable {
     func answer(
         _ key: Key, on executor: (any TaskExecutor)? = nil, resolve: @escaping @Sendable (Stopwatch) async -> Answer
     ) async throws(KindFailure) -> Unfurl.Output {
-        if let known = kept(key) { return try known.get() }
-        let waiter = state.withLock { state in
-            state.lastID += 1
-            return state.lastID
-        }
-        var shared: ConnectionLog?
+        if let known = state.withLock({ $0.answers.value(of: key, at: now()) }) { return try known.get() }
+        if Task.isCancelled { throw .cancelled }
+        let waiter = Waiter<Answer>()
         let log = ConnectionLog.current.map { ConnectionLog(now: $0.now) }
-        let answer = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let (isCancelled, begun) = state.withLock { state -> (Bool, Flight?) in
-                    // Checked under the lock, so that a later cancellation finds the entry below.
-                    if Task.isCancelled { return (true, nil) }
-                    var begun: Flight?
-                    if state.flights[key] == nil {
-                        begun = Flight(id: waiter, connections: log, stopwatch: Stopwatch())
-                        state.flights[key] = begun
-                    }
-                    state.flights[key]?.waiting[waiter] = continuation
-                    shared = state.flights[key]?.connections
-                    return (false, begun)
-                }
-                if isCancelled { continuation.resume(returning: .failure(.cancelled)) }
-                if let begun { begin(begun, key, on: executor, resolve) }
+        let (begun, shared) = state.withLock { state -> (Flight?, ConnectionLog?) in
+            var begun: Flight?
+            if state.flights[key] == nil {
+                state.lastID += 1
+                begun = Flight(id: state.lastID, connections: log, stopwatch: Stopwatch())
+                state.flights[key] = begun
             }
-        } onCancel: {
-            leave(key, waiter)
+            state.flights[key]?.waiting.append(waiter)
+            return (begun, state.flights[key]?.connections)
         }
+        if let begun { begin(begun, key, on: executor, resolve) }
+        let answer = await waiter.outcome { leave(key, waiter) } ?? .failure(.cancelled)
         if let shared { ConnectionLog.current?.add(shared) }
         return try answer.get()
     }
@@ -114,15 +104,6 @@ final class Resolutions: Sendable {
     /// The number of callers waiting for the result, for tests.
     func waiting(for key: Key) -> Int { state.withLock { $0.flights[key]?.waiting.count ?? 0 } }
 
-    private func kept(_ key: Key) -> Answer? {
-        state.withLock { state in
-            guard let entry = state.answers[key] else { return nil }
-            if entry.until > now() { return entry.answer }
-            state.answers[key] = nil
-            return nil
-        }
-    }
-
     private func land(_ key: Key, _ id: UInt64, _ answer: Answer) {
         let lifetime: Duration
         switch answer {
@@ -133,29 +114,23 @@ final class Resolutions: Sendable {
             // A resolution that all callers have left may end after a new one for the same key has begun. The new one
             // must stay.
             let flight = state.flights[key]?.id == id ? state.flights.removeValue(forKey: key) : nil
-            if lifetime > .zero, answer.urlBytes <= Self.maxBytes { keep(answer, at: key, for: lifetime, in: &state) }
-            return flight?.waiting ?? [:]
+            let now = now()
+            if lifetime > .zero, answer.urlBytes <= Self.maxBytes {
+                state.answers.keep(answer, of: key, until: now + lifetime, now: now)
+            }
+            return flight?.waiting ?? []
         }
-        for continuation in waiting.values { continuation.resume(returning: answer) }
+        for waiter in waiting { waiter.end(with: answer) }
     }
 
-    private func keep(_ answer: Answer, at key: Key, for lifetime: Duration, in state: inout State) {
-        let now = now()
-        if state.answers.count >= 1024 {
-            state.answers = state.answers.filter { $0.value.until > now }
-            if state.answers.count >= 1024 { state.answers.removeAll() }
-        }
-        state.answers[key] = (answer, now + lifetime)
-    }
-
-    private func leave(_ key: Key, _ waiter: UInt64) {
-        let (continuation, abandoned) = state.withLock { state in
-            let continuation = state.flights[key]?.waiting.removeValue(forKey: waiter)
-            let isLast = continuation != nil && state.flights[key]?.waiting.isEmpty == true
-            return (continuation, isLast ? state.flights.removeValue(forKey: key)?.task : nil)
+    private func leave(_ key: Key, _ waiter: Waiter<Answer>) {
+        let abandoned = state.withLock { state -> Task<Void, Never>? in
+            guard let index = state.flights[key]?.waiting.firstIndex(where: { $0 === waiter }) else { return nil }
+            state.flights[key]?.waiting.remove(at: index)
+            let isLast = state.flights[key]?.waiting.isEmpty == true
+            return isLast ? state.flights.removeValue(forKey: key)?.task : nil
         }
         abandoned?.cancel()
-        continuation?.resume(returning: .failure(.cancelled))
     }
 }
 

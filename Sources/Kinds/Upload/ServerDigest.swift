@@ -13,9 +13,9 @@ enum ServerDigest {
         guard let isSame = isSame(response, as: digest) else { return false }
         if isSame { return true }
         throw KindFailure(
-            .checksumMismatch,
-            "\(response.url.redacted): the server stored something other than what was sent (the SHA-256 differs); upload it again.",
-            isRetryable: true, status: response.status, url: response.url)
+            .checksumMismatch, at: response.url,
+            "the server stored something other than what was sent (the SHA-256 differs); upload it again.",
+            isRetryable: true, status: response.status)
     }
 
     /// The value of `Repr-Digest` or `Content-Digest` for a SHA-256.

@@ -73,9 +73,7 @@ struct Transfer: Sendable {
             }
             next.url = try target(of: reply.head, from: request.url)
         }
-        throw KindFailure(
-            .tooManyRedirects, "\(request.url.redacted): more than 5 redirects; use the final address in `to`.",
-            url: request.url)
+        throw KindFailure(.tooManyRedirects, at: request.url, "more than 5 redirects; use the final address in `to`.")
     }
 
     private func target(of redirect: ResponseHead, from url: WebURL) throws(KindFailure) -> WebURL {
@@ -140,9 +138,9 @@ struct Transfer: Sendable {
             if let failure = await changeFailure(since: stream) { throw failure }
             if reply.head.isSuccess, !isWhole {
                 throw KindFailure(
-                    .connectionLost,
-                    "\(url.redacted): the server answered before all content was sent, so it is unknown what the server stored; try again.",
-                    isRetryable: true, url: url)
+                    .connectionLost, at: url,
+                    "the server answered before all content was sent, so it is unknown what the server stored; try again.",
+                    isRetryable: true)
             }
             if reply.status == 417, asks {
                 memory.state.withLock { $0.ignoresExpect = true }

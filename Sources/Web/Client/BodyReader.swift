@@ -66,9 +66,8 @@ extension OutgoingResponse {
             } catch {
                 if body.bytes.isEmpty {
                     throw KindFailure(
-                        .protocolError,
-                        "\(head.url.redacted): the body does not match its Content-Encoding; the server must be fixed.",
-                        url: head.url)
+                        .protocolError, at: head.url,
+                        "the body does not match its Content-Encoding; the server must be fixed.")
                 }
                 body.isTruncated = true
                 return false
@@ -118,16 +117,13 @@ extension OutgoingResponse {
             case let other where !Self.registeredCodings.contains(other): continue
             default:
                 throw KindFailure(
-                    .protocolError,
-                    "\(head.url.redacted): the server used a content coding that the request does not accept; the server must be fixed.",
-                    url: head.url)
+                    .protocolError, at: head.url,
+                    "the server used a content coding that the request does not accept; the server must be fixed.")
             }
         }
         guard decoders.count <= 2 else {
             throw KindFailure(
-                .protocolError,
-                "\(head.url.redacted): the body has more than 2 content codings; the server must be fixed.",
-                url: head.url)
+                .protocolError, at: head.url, "the body has more than 2 content codings; the server must be fixed.")
         }
         return decoders
     }

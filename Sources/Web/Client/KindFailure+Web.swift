@@ -26,9 +26,9 @@ extension KindFailure {
     /// busy.
     package static func crowded(_ url: WebURL, after limit: Duration) -> KindFailure {
         KindFailure(
-            .timeout,
-            "\(url.redacted): the job waited \(limit) for its turn at this host, which other jobs keep busy; try again later, "
-                + "or raise `timeout`.", isRetryable: true, url: url)
+            .timeout, at: url,
+            "the job waited \(limit) for its turn at this host, which other jobs keep busy; try again later, "
+                + "or raise `timeout`.", isRetryable: true)
     }
 
     /// Turns an error of the HTTP client into a failure. The error's own text is not used, since it may quote headers.
@@ -38,7 +38,7 @@ extension KindFailure {
         case is CancellationError: self = .cancelled
         case let problem as WireProblem: self.init(problem, at: url, limits: limits)
         case let failed as Connector.Failed: self.init(failed.cause, at: url, limits: limits)
-        case let problem as ConnectionProblem: self.init(problem, at: url, limits: limits)
+        case let problem as ConnectionError: self.init(problem, at: url, limits: limits)
         case is NIOConnectionError, ChannelError.connectTimeout, ChannelError.connectPending:
             self = .connectFailed(url)
         case let error as IOError where [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH].contains(error.errnoCode):
@@ -46,7 +46,7 @@ extension KindFailure {
         case is ChannelError: self = .connectionLost(url)
         case is IOError: self = .connectionLost(url)
         default:
-            if let problem = TLSProblem(error) {
+            if let problem = TLSError(error) {
                 self.init(problem, at: url)
                 return
             }
@@ -57,7 +57,7 @@ extension KindFailure {
         }
     }
 
-    private init(_ problem: ConnectionProblem, at url: WebURL, limits: OutgoingLimits) {
+    private init(_ problem: ConnectionError, at url: WebURL, limits: OutgoingLimits) {
         switch problem {
         case .connectTimeout: self = .connectFailed(url, by: "could not connect to the server within \(limits.connect)")
         case .refused: self = .connectFailed(url)
@@ -74,31 +74,26 @@ extension KindFailure {
     package static func connectFailed(_ url: WebURL, by fact: String = "could not connect to the server") -> KindFailure
     {
         KindFailure(
-            .connectFailed,
-            "\(url.redacted): \(fact); check that it is running and reachable from here, or try again later.",
-            isRetryable: true, url: url)
+            .connectFailed, at: url,
+            "\(fact); check that it is running and reachable from here, or try again later.", isRetryable: true)
     }
 
     package static func connectionLost(_ url: WebURL) -> KindFailure {
         KindFailure(
-            .connectionLost,
-            "\(url.redacted): the server closed the connection before its response was complete; try again.",
-            isRetryable: true, url: url)
+            .connectionLost, at: url,
+            "the server closed the connection before its response was complete; try again.", isRetryable: true)
     }
 
     package static func headersTooLarge(_ url: WebURL, limit: Int) -> KindFailure {
         KindFailure(
-            .headersTooLarge,
-            "\(url.redacted): the response headers are larger than \(limit) bytes; use another address.",
-            url: url)
+            .headersTooLarge, at: url, "the response headers are larger than \(limit) bytes; use another address.")
     }
 
     package static func alreadyExists(_ url: WebURL) -> KindFailure {
         KindFailure(
-            .alreadyExists,
-            "\(url.redacted): content already exists at this address, and `create_only` forbids replacing it; use another address.",
-            status: 412,
-            url: url)
+            .alreadyExists, at: url,
+            "content already exists at this address, and `create_only` forbids replacing it; use another address.",
+            status: 412)
     }
 
     /// The failure for a response with a status that is not a success. The status decides whether a retry may help.
@@ -117,26 +112,24 @@ extension KindFailure {
         case 401, 403:
             return isSigned
                 ? KindFailure(
-                    .urlExpired,
-                    "\(url.redacted): the server refused the signed address (\(status)); create a new one.",
-                    status: status, url: url)
+                    .urlExpired, at: url,
+                    "the server refused the signed address (\(status)); create a new one.", status: status)
                 : KindFailure(
-                    .unauthorized,
-                    "\(url.redacted): the server refused access (\(status)); the address is not public. For an upload, check the credential and its permissions.",
-                    status: status, url: url)
+                    .unauthorized, at: url,
+                    "the server refused access (\(status)); the address is not public. For an upload, check the credential and its permissions.",
+                    status: status)
         case 408, 425, 429, 500, 502, 503, 504:
             return KindFailure(
-                .httpStatus, "\(url.redacted): the server answered \(status); try again later.", isRetryable: true,
-                status: status, url: url, retryAfter: response.retryAfter)
+                .httpStatus, at: url, "the server answered \(status); try again later.",
+                isRetryable: true, status: status, retryAfter: response.retryAfter)
         case 413:
             return KindFailure(
-                .tooLarge,
-                "\(url.redacted): the content is larger than the server accepts (413); raise the server's limit, or send less.",
-                status: status, url: url)
+                .tooLarge, at: url,
+                "the content is larger than the server accepts (413); raise the server's limit, or send less.",
+                status: status)
         default:
             return KindFailure(
-                .httpStatus, "\(url.redacted): the server answered \(status); check the address.", status: status,
-                url: url)
+                .httpStatus, at: url, "the server answered \(status); check the address.", status: status)
         }
     }
 }

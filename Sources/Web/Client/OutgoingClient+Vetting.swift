@@ -22,7 +22,7 @@ extension OutgoingClient {
         } else {
             let answer = await lookUp(url.host.lookupName)
             if Task.isCancelled { throw .cancelled }
-            do throws(LookupProblem) { found = try answer.get() } catch { throw .lookup(error, url) }
+            do throws(LookupError) { found = try answer.get() } catch { throw .lookup(error, url) }
         }
         let verdict = judge(found.addresses, for: url)
         if !verdict.permitted.isEmpty {
@@ -38,13 +38,13 @@ extension OutgoingClient {
         let place = host.contains(":") ? "[\(host)]:\(url.port)" : "\(host):\(url.port)"
         throw verdict.isPortAtFault
             ? KindFailure(
-                .portRefused,
-                "\(url.redacted): port \(url.port) is not in the list of allowed ports; "
-                    + "the administrator can add it, or allow `\(place)`.", url: url)
+                .portRefused, at: url,
+                "port \(url.port) is not in the list of allowed ports; "
+                    + "the administrator can add it, or allow `\(place)`.")
             : KindFailure(
-                .addressRefused,
-                "\(url.redacted): the host is in a private or special-purpose network; "
-                    + "the administrator can allow `\(place)`.", url: url)
+                .addressRefused, at: url,
+                "the host is in a private or special-purpose network; "
+                    + "the administrator can allow `\(place)`.")
     }
 
     private func judge(

@@ -19,7 +19,7 @@ public final class OutgoingClient: Sendable {
     let lookUp: Resolver.LookUp
     private let pool: ConnectionPool
     private let connector: Connector
-    private let gate: HostGate
+    private let limiter: HostLimiter
     private let strictHosts = StrictHosts()
     private let executors: [LoopExecutor]
     private let lastExecutor = Atomic(0)
@@ -44,7 +44,7 @@ public final class OutgoingClient: Sendable {
     /// Creates a client for tests, which looks names up in a table.
     convenience init(
         _ configuration: OutgoingConfiguration,
-        lookUp: @escaping @Sendable (_ name: String) -> Result<[IPAddress], LookupProblem>
+        lookUp: @escaping @Sendable (_ name: String) -> Result<[IPAddress], LookupError>
     ) {
         self.init(configuration, group: MultiThreadedEventLoopGroup.singleton, resolver: nil) { name in
             lookUp(name).map { Resolver.Found(addresses: $0) }
@@ -61,11 +61,11 @@ public final class OutgoingClient: Sendable {
         lookUp = find
         threads = NIOThreadPool(numberOfThreads: 3)
         threads.start()
-        pool = ConnectionPool(maxPlaces: configuration.maxPooledServers)
+        pool = ConnectionPool(maxOrigins: configuration.maxPooledServers)
         connector = Connector(
             configuration: configuration, group: group, roots: TrustRoots(extraFile: configuration.certificateFile),
             pool: pool, lookUp: find)
-        gate = HostGate(limits: configuration.host)
+        limiter = HostLimiter(limits: configuration.host)
         executors = group.makeIterator().map(LoopExecutor.init)
     }
 
@@ -91,7 +91,7 @@ public final class OutgoingClient: Sendable {
     ///
     /// A request that fails because the server closed a kept connection is sent once more, if that is harmless.
     ///
-    /// - Parameter stopwatch: Is paused while the request waits for its turn at the host.
+    /// - Parameter stopwatch: Is paused while the request waits for a permit of the host.
     /// - Throws: The reason why there is no response, or the error of `use`.
     package func exchange<T>(
         _ request: OutgoingRequest, stopwatch: Stopwatch? = nil,
@@ -99,7 +99,7 @@ public final class OutgoingClient: Sendable {
     ) async throws(KindFailure) -> T {
         let vetted = try await vettedAddresses(for: request.url)
         let isGentle = request.isGentle && (!vetted.isOwn || configuration.host.limitsOwnHosts)
-        return try await gate.pass(request.url, isGentle: isGentle, stopwatch: stopwatch) {
+        return try await limiter.withPermit(for: request.url, isGentle: isGentle, stopwatch: stopwatch) {
             () async throws(KindFailure) in
             try await exchange(request, with: vetted, use)
         }
@@ -132,7 +132,7 @@ public final class OutgoingClient: Sendable {
                 let failure = failure(error, at: request.url)
                 opened.trace?.failed(failure.reason == .cancelled ? Overrun.cause : failure)
                 // The server may have closed a kept connection at the moment when the client used it again.
-                let isUnsent = error as? ConnectionProblem == .closedBefore
+                let isUnsent = error as? ConnectionError == .closedBefore
                 let isHarmless = isUnsent || [.GET, .HEAD, .OPTIONS, .DELETE].contains(request.method)
                 guard isFirstTry, isHarmless, failure.reason == .connectionLost else {
                     throw failure.met(at: opened.connection.address)
@@ -164,7 +164,7 @@ public final class OutgoingClient: Sendable {
             }
         }
         // Nothing has been read from the stream yet, so the request can be sent on another connection.
-        guard isTaken else { throw ConnectionProblem.closedBefore }
+        guard isTaken else { throw ConnectionError.closedBefore }
         // Nobody awaits this task, since its last read, perhaps from a slow disk, must not delay the response. The
         // caller cancels it.
         return Task { await exchange.send(stream) }
@@ -173,10 +173,10 @@ public final class OutgoingClient: Sendable {
     /// Finds out why a server's certificates were refused. Returns nil if the reason cannot be found.
     ///
     /// The client connects once more, and sends nothing but the TLS handshake.
-    private func untrusted(_ url: WebURL, _ place: Connection.Place, at address: IPAddress) async -> KindFailure? {
+    private func untrusted(_ url: WebURL, _ origin: Connection.Origin, at address: IPAddress) async -> KindFailure? {
         let chain = PeerChain()
         // This always fails, since the handler that records the certificates refuses them all.
-        _ = try? await connector.open(place, [address], keepingCertificatesIn: chain)
+        _ = try? await connector.open(origin, [address], keepingCertificatesIn: chain)
         if Task.isCancelled { return .cancelled }
         // The failed connection has already loaded the roots, so this does not fail.
         guard let authorities = try? connector.roots.authorities() else { return nil }
@@ -188,7 +188,7 @@ public final class OutgoingClient: Sendable {
 
     private func failure(_ error: any Error, at url: WebURL) -> KindFailure {
         if Task.isCancelled { return .cancelled }
-        if let proxy = configuration.proxy, error as? ConnectionProblem == .proxyUnreachable {
+        if let proxy = configuration.proxy, error as? ConnectionError == .proxyUnreachable {
             return .proxyUnreachable(proxy, for: url)
         }
         return KindFailure(error, at: url, limits: configuration.limits)
@@ -206,9 +206,9 @@ public final class OutgoingClient: Sendable {
     private func connection(
         for request: OutgoingRequest, _ vetted: VettedAddresses, orKept mayBeKept: Bool
     ) async throws(KindFailure) -> Opened {
-        let place = Connection.Place(request.url)
+        let origin = Connection.Origin(request.url)
         let trace = TraceStart(request.method, request.url, through: configuration.proxy)
-        if mayBeKept, let kept = pool.take(place, vetted.addresses) {
+        if mayBeKept, let kept = pool.take(origin, vetted.addresses) {
             return Opened(connection: kept, trace: trace.at(kept.address))
         }
         var left = vetted.addresses.prefix(ConnectionRace.maxAttempts)[...]
@@ -216,17 +216,17 @@ public final class OutgoingClient: Sendable {
         var tried: Set<IPAddress> = []
         while true {
             do {
-                let opened = try await connector.open(place, Array(left))
+                let opened = try await connector.open(origin, Array(left))
                 for address in opened.failed { trace.at(address)?.failed(.connectFailed(request.url)) }
                 return Opened(connection: opened.connection, trace: trace.at(opened.connection.address))
             } catch {
                 var failure = failure(error, at: request.url)
                 let lost = error as? Connector.Failed
                 let failed = lost?.tried ?? left.prefix(1).map(\.self)
-                if let lost, TLSProblem(lost.cause) == .untrusted, failure.reason == .tlsFailed,
+                if let lost, TLSError(lost.cause) == .untrusted, failure.reason == .tlsFailed,
                     let address = failed.last
                 {
-                    failure = await untrusted(request.url, place, at: address) ?? failure
+                    failure = await untrusted(request.url, origin, at: address) ?? failure
                 }
                 for address in failed {
                     trace.at(address)?.failed(failure.reason == .cancelled ? Overrun.cause : failure)

@@ -34,23 +34,23 @@ extension KindFailure {
 
     static func proxyUnreachable(_ proxy: ProxyServer, for url: WebURL) -> KindFailure {
         KindFailure(
-            .proxyFailed,
-            "\(url.redacted): could not connect to the proxy \(proxy); check that it is running and reachable from here.",
-            isRetryable: true, url: url)
+            .proxyFailed, at: url,
+            "could not connect to the proxy \(proxy); check that it is running and reachable from here.",
+            isRetryable: true)
     }
 
     static func proxyRefused(_ url: WebURL) -> KindFailure {
         KindFailure(
-            .proxyFailed,
-            "\(url.redacted): the proxy did not connect to this server; check that it can reach the server, allows CONNECT to "
+            .proxyFailed, at: url,
+            "the proxy did not connect to this server; check that it can reach the server, allows CONNECT to "
                 + "port \(url.port) at its address, and accepts the credential in network.proxy_credential.",
-            isRetryable: true, url: url)
+            isRetryable: true)
     }
 
     static func proxyWantsPassword(_ url: WebURL) -> KindFailure {
         KindFailure(
-            .proxyFailed,
-            "\(url.redacted): the proxy requires a user name and password, or refused the given ones; the administrator must correct network.proxy_credential.",
-            status: 407, url: url)
+            .proxyFailed, at: url,
+            "the proxy requires a user name and password, or refused the given ones; the administrator must correct network.proxy_credential.",
+            status: 407)
     }
 }

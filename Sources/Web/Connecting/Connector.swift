@@ -38,35 +38,31 @@ struct Connector: Sendable {
     /// - Throws: ``Failed`` if the attempts to connect failed; unless it is final, another address may succeed. Any
     ///   other error means that no address will succeed.
     func open(
-        _ place: Connection.Place, _ addresses: [IPAddress], keepingCertificatesIn chain: PeerChain? = nil
+        _ origin: Connection.Origin, _ addresses: [IPAddress], keepingCertificatesIn chain: PeerChain? = nil
     ) async throws -> Opened {
         let loop = MultiThreadedEventLoopGroup.currentEventLoop ?? group.next()
         if let proxy = configuration.proxy {
-            guard let address = addresses.first else { throw Failed(tried: [], cause: ConnectionProblem.refused) }
+            guard let address = addresses.first else { throw Failed(tried: [], cause: ConnectionError.refused) }
             let secret = try configuration.proxySecret()
             let channel = try await reach(proxy, on: loop)
             return Opened(
-                connection: try await secure(channel, place, address, chain) { pipeline in
+                connection: try await secure(channel, origin, address, chain) { pipeline in
                     let tunnel = loop.makePromise(of: Void.self)
-                    let handler = ProxyTunnel(to: address, port: place.port, secret: secret, promise: tunnel)
+                    let handler = ProxyTunnel(to: address, port: origin.port, secret: secret, promise: tunnel)
                     do { try pipeline.addHandler(handler) } catch { tunnel.fail(error) }
                     return (tunnel.futureResult, NIOLoopBound(handler, eventLoop: loop))
                 })
         }
-        let ordered = ConnectionRace.order(addresses) { dead.contains(.init(address: $0, port: place.port)) }
         let outcome: RaceRun.Outcome
         do {
-            outcome = try await RaceRun.connect(ordered, port: place.port, limit: limit, on: loop)
+            outcome = try await connect(addresses, port: origin.port, on: loop)
         } catch let lost as RaceRun.Lost {
-            for address in lost.failed { dead.note(.init(address: address, port: place.port)) }
             throw Failed(
                 tried: lost.failed,
-                cause: lost.isTimeout ? ConnectionProblem.connectTimeout : ConnectionProblem.refused)
+                cause: lost.isTimeout ? ConnectionError.connectTimeout : ConnectionError.refused)
         }
-        for address in outcome.failed { dead.note(.init(address: address, port: place.port)) }
-        dead.forget(.init(address: outcome.address, port: place.port))
         return Opened(
-            connection: try await secure(outcome.channel, place, outcome.address, chain, through: nil),
+            connection: try await secure(outcome.channel, origin, outcome.address, chain, through: nil),
             failed: outcome.failed)
     }
 
@@ -75,17 +71,28 @@ struct Connector: Sendable {
         if let address = IPAddress(proxy.host) {
             addresses = [address]
         } else {
-            guard case .success(let found) = await lookUp(proxy.host) else { throw ConnectionProblem.proxyUnreachable }
+            guard case .success(let found) = await lookUp(proxy.host) else { throw ConnectionError.proxyUnreachable }
             addresses = found.addresses
         }
-        let ordered = ConnectionRace.order(addresses) { dead.contains(.init(address: $0, port: proxy.port)) }
+        do { return try await connect(addresses, port: proxy.port, on: loop).channel } catch is RaceRun.Lost {
+            throw ConnectionError.proxyUnreachable
+        }
+    }
+
+    /// Connects to one of the addresses, and remembers those that failed.
+    private func connect(
+        _ addresses: [IPAddress], port: UInt16, on loop: any EventLoop
+    ) async throws -> RaceRun.Outcome {
+        let ordered = ConnectionRace.order(addresses) { dead.contains(.init(address: $0, port: port)) }
+        func note(_ failed: [IPAddress]) { for address in failed { dead.note(.init(address: address, port: port)) } }
         do {
-            let outcome = try await RaceRun.connect(ordered, port: proxy.port, limit: limit, on: loop)
-            for address in outcome.failed { dead.note(.init(address: address, port: proxy.port)) }
-            return outcome.channel
+            let outcome = try await RaceRun.connect(ordered, port: port, limit: limit, on: loop)
+            note(outcome.failed)
+            dead.forget(.init(address: outcome.address, port: port))
+            return outcome
         } catch let lost as RaceRun.Lost {
-            for address in lost.failed { dead.note(.init(address: address, port: proxy.port)) }
-            throw ConnectionProblem.proxyUnreachable
+            note(lost.failed)
+            throw lost
         }
     }
 
@@ -93,25 +100,25 @@ struct Connector: Sendable {
 
     /// Prepares a connection for requests: opens the proxy's tunnel, starts TLS, and adds the HTTP handlers.
     private func secure(
-        _ channel: any Channel, _ place: Connection.Place, _ address: IPAddress, _ chain: PeerChain?,
+        _ channel: any Channel, _ origin: Connection.Origin, _ address: IPAddress, _ chain: PeerChain?,
         through tunnel: (@Sendable (ChannelPipeline.SynchronousOperations) throws -> Tunnel)?
     ) async throws -> Connection {
         let loop = channel.eventLoop
         let limit = limit
         do {
-            let context = place.scheme == .https ? try roots.context() : nil
+            let context = origin.scheme == .https ? try roots.context() : nil
             return try await withTaskCancellationHandler {
                 try await loop.flatSubmit { () -> EventLoopFuture<Connection> in
-                    guard let tunnel else { return encrypt(channel, place, address, context, chain, limit) }
+                    guard let tunnel else { return encrypt(channel, origin, address, context, chain, limit) }
                     let timer = loop.assumeIsolated().scheduleTask(in: limit) {
-                        channel.pipeline.fireErrorCaught(ConnectionProblem.proxyTimeout)
+                        channel.pipeline.fireErrorCaught(ConnectionError.proxyTimeout)
                     }
                     do {
                         let (established, handler) = try tunnel(channel.pipeline.syncOperations)
                         established.whenComplete { _ in timer.cancel() }
                         return established.flatMap {
                             channel.pipeline.syncOperations.removeHandler(handler.value)
-                        }.flatMap { encrypt(channel, place, address, context, chain, limit) }
+                        }.flatMap { encrypt(channel, origin, address, context, chain, limit) }
                     } catch {
                         return loop.makeFailedFuture(error)
                     }
@@ -130,7 +137,7 @@ struct Connector: Sendable {
     /// certificate is final.
     private func isWorthAnotherAddress(_ error: any Error) -> Bool {
         switch error {
-        case ConnectionProblem.closed, ConnectionProblem.secureTimeout, ConnectionProblem.proxyRefused: true
+        case ConnectionError.closed, ConnectionError.secureTimeout, ConnectionError.proxyRefused: true
         case is IOError, is ChannelError: true
         case let error as NIOSSLError:
             error == .uncleanShutdown || error == .handshakeFailed(.sslError([.eofDuringHandshake]))
@@ -140,7 +147,7 @@ struct Connector: Sendable {
 
     /// Adds TLS and the HTTP handlers. Runs on the channel's event loop.
     private func encrypt(
-        _ channel: any Channel, _ place: Connection.Place, _ address: IPAddress, _ context: NIOSSLContext?,
+        _ channel: any Channel, _ origin: Connection.Origin, _ address: IPAddress, _ context: NIOSSLContext?,
         _ chain: PeerChain?, _ limit: TimeAmount
     ) -> EventLoopFuture<Connection> {
         let loop = channel.eventLoop
@@ -149,7 +156,7 @@ struct Connector: Sendable {
             let pipeline = channel.pipeline.syncOperations
             if let context {
                 // SNI does not allow IP addresses.
-                let name = IPAddress(place.host) == nil ? place.host : nil
+                let name = IPAddress(origin.host) == nil ? origin.host : nil
                 try pipeline.addHandler(
                     try chain?.handler(for: name) ?? NIOSSLClientHandler(context: context, serverHostname: name))
             }
@@ -162,17 +169,17 @@ struct Connector: Sendable {
             channel.setOption(.autoRead, value: true).whenFailure { _ in channel.close(promise: nil) }
             let bound = NIOLoopBound(handler, eventLoop: loop)
             guard let secured else {
-                return loop.makeSucceededFuture(try serve(channel, place, address, bound.value, tls: nil))
+                return loop.makeSucceededFuture(try serve(channel, origin, address, bound.value, tls: nil))
             }
             let timer = loop.assumeIsolated().scheduleTask(in: limit) {
-                channel.pipeline.fireErrorCaught(ConnectionProblem.secureTimeout)
+                channel.pipeline.fireErrorCaught(ConnectionError.secureTimeout)
             }
             secured.futureResult.whenComplete { _ in timer.cancel() }
             return secured.futureResult.flatMapThrowing {
                 // So far the client has sent only the handshake, no part of the request.
                 guard let certificate = try channel.pipeline.syncOperations.nioSSL_peerCertificate(),
-                    ServerIdentity.certificate(certificate, names: place.host)
-                else { throw TLSProblem.wrongHost }
+                    ServerIdentity.certificate(certificate, names: origin.host)
+                else { throw TLSError.wrongHost }
                 let version: String? =
                     switch try channel.pipeline.syncOperations.nioSSL_tlsVersion() {
                     case .tlsv13: "1.3"
@@ -180,7 +187,7 @@ struct Connector: Sendable {
                     // Older versions are disabled.
                     case .tlsv11, .tlsv1, nil: nil
                     }
-                return try serve(channel, place, address, bound.value, tls: version)
+                return try serve(channel, origin, address, bound.value, tls: version)
             }
         } catch {
             secured?.fail(error)
@@ -190,11 +197,11 @@ struct Connector: Sendable {
 
     /// Creates the connection for a channel that is ready for requests. Runs on the channel's event loop.
     private func serve(
-        _ channel: any Channel, _ place: Connection.Place, _ address: IPAddress, _ handler: ExchangeHandler,
+        _ channel: any Channel, _ origin: Connection.Origin, _ address: IPAddress, _ handler: ExchangeHandler,
         tls: String?
     ) throws -> Connection {
-        let connection = Connection(place, address, tls: tls, channel, handler)
-        guard channel.isActive else { throw ConnectionProblem.closed }
+        let connection = Connection(origin, address, tls: tls, channel, handler)
+        guard channel.isActive else { throw ConnectionError.closed }
         guard pool.add(connection) else { throw CancellationError() }
         handler.serve(connection)
         return connection

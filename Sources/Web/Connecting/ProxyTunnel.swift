@@ -18,7 +18,7 @@ final class ProxyTunnel: ChannelInboundHandler, RemovableChannelHandler {
 
     /// - Parameters:
     ///   - secret: `USER:PASSWORD`; nil for none.
-    ///   - promise: Succeeds when the tunnel is open. Fails with ``ConnectionProblem``.
+    ///   - promise: Succeeds when the tunnel is open. Fails with ``ConnectionError``.
     init(to address: IPAddress, port: UInt16, secret: String?, promise: EventLoopPromise<Void>) {
         let place = address.bits == 128 ? "[\(address)]:\(port)" : "\(address):\(port)"
         let authorization = secret.map { "Proxy-Authorization: Basic \(Data($0.utf8).base64EncodedString())\r\n" }
@@ -40,11 +40,11 @@ final class ProxyTunnel: ChannelInboundHandler, RemovableChannelHandler {
         let bytes = Array(received.readableBytesView)
         guard let end = bytes.firstRange(of: Array("\r\n\r\n".utf8)) else {
             return received.readableBytes < Self.maxBytes
-                ? context.read() : finish(.failure(ConnectionProblem.proxyRefused))
+                ? context.read() : finish(.failure(ConnectionError.proxyRefused))
         }
         let line = String(decoding: bytes.prefix { $0 != UInt8(ascii: "\r") }, as: UTF8.self).split(separator: " ")
         guard line.count >= 2, line[0].hasPrefix("HTTP/1."), let status = Int(line[1]) else {
-            return finish(.failure(ConnectionProblem.proxyRefused))
+            return finish(.failure(ConnectionError.proxyRefused))
         }
         switch status {
         // The client has sent nothing through the tunnel yet, so bytes after the head are an error.
@@ -52,20 +52,20 @@ final class ProxyTunnel: ChannelInboundHandler, RemovableChannelHandler {
         case 100..<200 where status != 101:
             received.moveReaderIndex(forwardBy: end.upperBound)
             readHead(context)
-        case 407: finish(.failure(ConnectionProblem.proxyWantsPassword))
-        default: finish(.failure(ConnectionProblem.proxyRefused))
+        case 407: finish(.failure(ConnectionError.proxyWantsPassword))
+        default: finish(.failure(ConnectionError.proxyRefused))
         }
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { finish(.failure(ConnectionProblem.proxyRefused)) }
+    func handlerRemoved(context: ChannelHandlerContext) { finish(.failure(ConnectionError.proxyRefused)) }
 
     func channelInactive(context: ChannelHandlerContext) {
-        finish(.failure(ConnectionProblem.proxyRefused))
+        finish(.failure(ConnectionError.proxyRefused))
         context.fireChannelInactive()
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        finish(.failure(error as? ConnectionProblem ?? .proxyRefused))
+        finish(.failure(error as? ConnectionError ?? .proxyRefused))
         context.close(promise: nil)
     }
 

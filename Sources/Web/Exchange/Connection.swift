@@ -4,7 +4,7 @@ import WebSyntax
 /// One connection to a server, which carries one exchange at a time.
 final class Connection: Sendable {
     /// The server that a connection was opened to. Only requests to the same scheme, host and port use it.
-    struct Place: Hashable, Sendable {
+    struct Origin: Hashable, Sendable {
         var scheme: WebURL.Scheme
         var host: String
         var port: UInt16
@@ -16,7 +16,7 @@ final class Connection: Sendable {
         }
     }
 
-    let place: Place
+    let origin: Origin
     /// The vetted address of the server, reached directly or through a proxy.
     let address: IPAddress
     /// The TLS version; nil without TLS.
@@ -25,8 +25,8 @@ final class Connection: Sendable {
     private let handler: NIOLoopBound<ExchangeHandler>
 
     /// Must be called on the channel's event loop.
-    init(_ place: Place, _ address: IPAddress, tls: String?, _ channel: any Channel, _ handler: ExchangeHandler) {
-        self.place = place
+    init(_ origin: Origin, _ address: IPAddress, tls: String?, _ channel: any Channel, _ handler: ExchangeHandler) {
+        self.origin = origin
         self.address = address
         self.tls = tls
         self.channel = channel

@@ -1,5 +1,5 @@
 /// The reason why a connection could not be opened or can no longer be used.
-enum ConnectionProblem: Error, Hashable, Sendable {
+enum ConnectionError: Error, Hashable, Sendable {
     case connectTimeout
     case refused
     case secureTimeout

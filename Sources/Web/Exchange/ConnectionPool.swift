@@ -5,7 +5,7 @@ import WebSyntax
 /// Idle connections, kept for later exchanges.
 ///
 /// A connection serves only the scheme, host and port that it was opened for, and only while its address is among the
-/// host's current vetted addresses. If there are idle connections to more than `maxPlaces` servers, the pool closes the
+/// host's current vetted addresses. If there are idle connections to more than `maxOrigins` servers, the pool closes the
 /// idle connections to the least recently used server.
 final class ConnectionPool: Sendable {
     private struct Idle {
@@ -14,35 +14,35 @@ final class ConnectionPool: Sendable {
     }
 
     private struct State {
-        var idle: [Connection.Place: Idle] = [:]
+        var idle: [Connection.Origin: Idle] = [:]
         var open: [ObjectIdentifier: Connection] = [:]
         var uses: UInt64 = 0
         var isShutDown = false
 
         mutating func withdraw(_ connection: Connection) {
-            idle[connection.place]?.connections.removeAll { $0 === connection }
-            if idle[connection.place]?.connections.isEmpty == true { idle[connection.place] = nil }
+            idle[connection.origin]?.connections.removeAll { $0 === connection }
+            if idle[connection.origin]?.connections.isEmpty == true { idle[connection.origin] = nil }
         }
     }
 
     private let state = Mutex(State())
-    private let maxPlaces: Int
+    private let maxOrigins: Int
 
-    init(maxPlaces: Int) { self.maxPlaces = maxPlaces }
+    init(maxOrigins: Int) { self.maxOrigins = maxOrigins }
 
     /// Takes the most recently used idle connection to one of the addresses, preferably one on the caller's event loop.
     /// Returns nil if there is none.
-    func take(_ place: Connection.Place, _ addresses: [IPAddress]) -> Connection? {
+    func take(_ origin: Connection.Origin, _ addresses: [IPAddress]) -> Connection? {
         state.withLock { state in
-            guard let connections = state.idle[place]?.connections,
+            guard let connections = state.idle[origin]?.connections,
                 let index = connections.lastIndex(where: {
                     $0.channel.eventLoop.inEventLoop && addresses.contains($0.address)
                 }) ?? connections.lastIndex(where: { addresses.contains($0.address) })
             else { return nil }
             if connections.count == 1 {
-                state.idle[place] = nil
+                state.idle[origin] = nil
             } else {
-                state.idle[place]?.connections.remove(at: index)
+                state.idle[origin]?.connections.remove(at: index)
             }
             return connections[index]
         }
@@ -64,9 +64,10 @@ final class ConnectionPool: Sendable {
         let surplus = state.withLock { state -> [Connection] in
             if state.isShutDown { return [connection] }
             state.uses += 1
-            state.idle[connection.place, default: Idle()].connections.append(connection)
-            state.idle[connection.place]?.lastUse = state.uses
-            guard state.idle.count > maxPlaces, let oldest = state.idle.min(by: { $0.value.lastUse < $1.value.lastUse })
+            state.idle[connection.origin, default: Idle()].connections.append(connection)
+            state.idle[connection.origin]?.lastUse = state.uses
+            guard state.idle.count > maxOrigins,
+                let oldest = state.idle.min(by: { $0.value.lastUse < $1.value.lastUse })
             else { return [] }
             state.idle[oldest.key] = nil
             return oldest.value.connections

@@ -47,7 +47,7 @@ final class Exchange: Sendable {
         return try state.withLock { state in
             if let head = state.head { return head }
             try state.end?.get()
-            throw ConnectionProblem.closed
+            throw ConnectionError.closed
         }
     }
 

@@ -66,7 +66,7 @@ final class ExchangeHandler: ChannelDuplexHandler {
 
     func start(_ exchange: Exchange, _ head: HTTPRequestHead, _ body: OutgoingBody?) {
         guard let context, context.channel.isActive, !isClosing, current == nil else {
-            return exchange.fail(ConnectionProblem.closedBefore)
+            return exchange.fail(ConnectionError.closedBefore)
         }
         // The exchange was cancelled before its turn, so nothing was sent.
         guard !exchange.isOver else {
@@ -105,7 +105,7 @@ final class ExchangeHandler: ChannelDuplexHandler {
         }
         guard left >= Int64(buffer.readableBytes) else {
             writer.resume(returning: false)
-            return fail(ConnectionProblem.bodyLength)
+            return fail(ConnectionError.bodyLength)
         }
         current?.sending = .body(left - Int64(buffer.readableBytes))
         exchange.trace?.sent(buffer.readableBytes)
@@ -116,7 +116,7 @@ final class ExchangeHandler: ChannelDuplexHandler {
 
     func endBody(of exchange: Exchange) {
         guard let context, current?.exchange === exchange, case .body(let left)? = current?.sending else { return }
-        guard left == 0 else { return fail(ConnectionProblem.bodyLength) }
+        guard left == 0 else { return fail(ConnectionError.bodyLength) }
         current?.sending = .ended
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
         noteActivity()
@@ -140,7 +140,7 @@ final class ExchangeHandler: ChannelDuplexHandler {
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
     func handlerRemoved(context: ChannelHandlerContext) {
-        endHandshake(.failure(ConnectionProblem.closed))
+        endHandshake(.failure(ConnectionError.closed))
         self.context = nil
     }
 
@@ -202,13 +202,13 @@ final class ExchangeHandler: ChannelDuplexHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        endHandshake(.failure(ConnectionProblem.closed))
+        endHandshake(.failure(ConnectionError.closed))
         timer?.scheduled.cancel()
         if let connection { pool.remove(connection) }
         if let end = reader.close() { receive(end) }
         guard let current else { return }
         // A complete response counts, even if the server did not read the rest of the request.
-        if current.isReceived { end(current) } else { fail(ConnectionProblem.closed) }
+        if current.isReceived { end(current) } else { fail(ConnectionError.closed) }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -216,7 +216,7 @@ final class ExchangeHandler: ChannelDuplexHandler {
         if case NIOSSLError.uncleanShutdown = error {
             // Many servers close without a TLS close_notify. This cannot truncate a response whose framing shows where
             // it ends.
-            if reader.endsWithConnection { fail(ConnectionProblem.closed) }
+            if reader.endsWithConnection { fail(ConnectionError.closed) }
             return
         }
         fail(error)
@@ -314,6 +314,6 @@ final class ExchangeHandler: ChannelDuplexHandler {
         var isTheirTurn = !isReadHeld
         if case .body = current.sending { isTheirTurn = false }
         if !isTheirTurn { return setTimer(.now() + idle) }
-        if NIODeadline.now() >= end { fail(ConnectionProblem.idle) } else { setTimer(end) }
+        if NIODeadline.now() >= end { fail(ConnectionError.idle) } else { setTimer(end) }
     }
 }

@@ -35,6 +35,16 @@ public struct KindFailure: OperationFailure, Hashable {
         retryAfterMs = retryAfter?.milliseconds
     }
 
+    /// Creates a failure of a request. Its message begins with the URL, without the query.
+    package init(
+        _ reason: Reason, at url: WebURL, _ fact: String, isRetryable: Bool = false, status: Int? = nil,
+        retryAfter: Duration? = nil
+    ) {
+        self.init(
+            reason, "\(url.redacted): \(fact)", isRetryable: isRetryable, status: status, url: url,
+            retryAfter: retryAfter)
+    }
+
     /// Returns this failure with the IP address where it occurred. An address that is already set stays. A cancellation
     /// or a failure of the proxy gets no address.
     package func met(at address: IPAddress) -> KindFailure {

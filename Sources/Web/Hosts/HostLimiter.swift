@@ -1,17 +1,13 @@
+import OperationTypes
 import Synchronization
 import WebSyntax
 
 /// Limits how many requests each host gets at once and how fast they follow each other, and stops requests to a host
 /// that does not answer.
-final class HostGate: Sendable {
-    private struct Waiting {
-        let id: UInt64
-        let continuation: CheckedContinuation<Bool, Never>
-    }
-
+final class HostLimiter: Sendable {
     private struct Host {
         var active = 0
-        var waiting: [Waiting] = []
+        var waiting: [Waiter<Void>] = []
         var pace = Pace()
         var breaker = CircuitBreaker()
 
@@ -22,8 +18,7 @@ final class HostGate: Sendable {
 
     private struct State {
         var hosts: [String: Host] = [:]
-        var lastID: UInt64 = 0
-        var sweepAt = HostGate.many
+        var sweepAt = HostLimiter.many
     }
 
     private static let many = 4096
@@ -36,14 +31,14 @@ final class HostGate: Sendable {
 
     private var now: Duration { ContinuousClock.now - origin }
 
-    /// Waits for the request's turn at its host, then runs `body`.
+    /// Waits for a permit for the host, runs `body`, and releases the permit.
     ///
     /// - Parameters:
     ///   - isGentle: Whether the limits on concurrency and pace apply. The circuit breaker always applies.
-    ///   - stopwatch: Is paused until the request's turn comes.
+    ///   - stopwatch: Is paused until the permit is granted.
     /// - Throws: `connect_failed` at once if the circuit breaker is open; `cancelled`; or the error of `body`.
-    func pass<T>(
-        _ url: WebURL, isGentle: Bool, stopwatch: Stopwatch? = nil, _ body: () async throws(KindFailure) -> T
+    func withPermit<T>(
+        for url: WebURL, isGentle: Bool, stopwatch: Stopwatch? = nil, _ body: () async throws(KindFailure) -> T
     ) async throws(KindFailure) -> T {
         var name = url.host.lookupName
         name += ":"
@@ -51,24 +46,24 @@ final class HostGate: Sendable {
         let key = name
         if let wait = state.withLock({ $0.hosts[key]?.breaker.admit(now: now, limits: limits) ?? nil }) {
             throw KindFailure(
-                .connectFailed,
-                "\(url.redacted): the host did not respond the last \(limits.failuresBeforeRest) times, so requests to it are paused; "
-                    + "try again later.", isRetryable: true, url: url, retryAfter: wait)
+                .connectFailed, at: url,
+                "the host did not respond the last \(limits.failuresBeforeRest) times, so requests to it are paused; "
+                    + "try again later.", isRetryable: true, retryAfter: wait)
         }
         if isGentle {
-            stopwatch?.wait(for: url)
+            stopwatch?.pause(for: url)
             // If the task is cancelled here, the stopwatch stays paused, so that the failure names the wait as its
             // cause.
-            guard await enter(key) else {
+            guard await acquire(key) else {
                 end(key, .unknown)
                 throw .cancelled
             }
         }
-        defer { if isGentle { leave(key) } }
+        defer { if isGentle { release(key) } }
         do throws(KindFailure) {
             if isGentle {
                 try await keepPace(key)
-                stopwatch?.goOn()
+                stopwatch?.resume()
             }
             let value = try await body()
             end(key, .reached)
@@ -87,48 +82,40 @@ final class HostGate: Sendable {
     /// Waits until fewer than ``HostLimits/concurrent`` requests to the host are running.
     ///
     /// - Returns: False if the task was cancelled meanwhile. In that case the request does not count as running.
-    private func enter(_ key: String) async -> Bool {
-        let id = state.withLock { state in
-            state.lastID += 1
-            return state.lastID
-        }
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let answer = state.withLock { state -> Bool? in
-                    // Checked under the lock: a later cancellation finds the entry below.
-                    if Task.isCancelled { return false }
-                    var host = state.hosts[key] ?? Host()
-                    defer { state.hosts[key] = host }
-                    if host.active < limits.concurrent {
-                        host.active += 1
-                        return true
-                    }
-                    host.waiting.append(Waiting(id: id, continuation: continuation))
-                    return nil
-                }
-                if let answer { continuation.resume(returning: answer) }
+    private func acquire(_ key: String) async -> Bool {
+        if Task.isCancelled { return false }
+        let waiter = Waiter<Void>()
+        let isGranted = state.withLock { state in
+            let hasPermit = state.hosts[key, default: Host()].active < limits.concurrent
+            if hasPermit {
+                state.hosts[key, default: Host()].active += 1
+            } else {
+                state.hosts[key]?.waiting.append(waiter)
             }
-        } onCancel: {
-            let continuation = state.withLock { state -> CheckedContinuation<Bool, Never>? in
-                if let index = state.hosts[key]?.waiting.firstIndex(where: { $0.id == id }) {
-                    return state.hosts[key]?.waiting.remove(at: index).continuation
-                }
-                return nil
-            }
-            continuation?.resume(returning: false)
+            return hasPermit
         }
+        if isGranted { return true }
+        return await waiter.outcome {
+            let isWaiting = state.withLock { state in
+                let index = state.hosts[key]?.waiting.firstIndex { $0 === waiter }
+                if let index { state.hosts[key]?.waiting.remove(at: index) }
+                return index != nil
+            }
+            // The permit was granted just before the cancellation.
+            if !isWaiting { waiter.end(with: ()) }
+        } != nil
     }
 
-    private func leave(_ key: String) {
-        let next = state.withLock { state -> CheckedContinuation<Bool, Never>? in
+    private func release(_ key: String) {
+        let next = state.withLock { state -> Waiter<Void>? in
             guard var host = state.hosts[key] else { return nil }
             defer { keep(host, at: key, in: &state) }
-            // The request that has waited longest takes over this request's place, so the count stays the same.
-            if !host.waiting.isEmpty { return host.waiting.removeFirst().continuation }
+            // The request that has waited longest takes over the permit, so the count stays the same.
+            if !host.waiting.isEmpty { return host.waiting.removeFirst() }
             host.active -= 1
             return nil
         }
-        next?.resume(returning: true)
+        next?.end(with: ())
     }
 
     private func keepPace(_ key: String) async throws(KindFailure) {

@@ -5,13 +5,8 @@ import WebSyntax
 
 /// Remembers, in memory, the hosts that asked with `Strict-Transport-Security` to be reached only by https.
 final class StrictHosts: Sendable {
-    private struct Entry {
-        var until: Int64
-        var includesSubdomains: Bool
-    }
-
-    private let entries = Mutex<[String: Entry]>([:])
-    private static let capacity = 4096
+    /// Whether each host's subdomains are included. Times are in seconds since 1970.
+    private let entries = Mutex(ExpiringCache<String, Bool, Int64>(capacity: 4096))
 
     /// Learns from a response's header. Headers received over http and headers from IP addresses are ignored.
     func learn(from headers: HTTPHeaders, of url: WebURL) {
@@ -26,19 +21,9 @@ final class StrictHosts: Sendable {
         let digits = age.dropFirst("max-age".count).filter { $0 != "=" && $0 != "\"" && $0 != " " }
         guard let seconds = Int64(digits), seconds >= 0 else { return }
         entries.withLock { entries in
-            if seconds == 0 {
-                entries[host] = nil
-                return
-            }
-            if entries.count >= Self.capacity, entries[host] == nil {
-                entries = entries.filter { $0.value.until > now }
-            }
-            // Forgets a random host, so that somebody with many names cannot keep other hosts out.
-            if entries.count >= Self.capacity, entries[host] == nil, let other = entries.keys.randomElement() {
-                entries[other] = nil
-            }
-            entries[host] = Entry(
-                until: now + min(seconds, 1 << 32), includesSubdomains: directives.contains("includesubdomains"))
+            if seconds == 0 { return entries.remove(host) }
+            entries.keep(
+                directives.contains("includesubdomains"), of: host, until: now + min(seconds, 1 << 32), now: now)
         }
     }
 
@@ -50,7 +35,7 @@ final class StrictHosts: Sendable {
             var name = Substring(url.host.lookupName)
             var isExact = true
             while true {
-                if let entry = entries[String(name)], entry.until > now, isExact || entry.includesSubdomains {
+                if let includesSubdomains = entries.value(of: String(name), at: now), isExact || includesSubdomains {
                     return true
                 }
                 guard let dot = name.firstIndex(of: ".") else { return false }

@@ -27,9 +27,6 @@ package enum Redirect {
     }
 
     private static func invalid(_ what: String, _ response: ResponseHead) -> KindFailure {
-        KindFailure(
-            .redirectInvalid, "\(response.url.redacted): \(what); the server must be fixed.",
-            status: response.status,
-            url: response.url)
+        KindFailure(.redirectInvalid, at: response.url, "\(what); the server must be fixed.", status: response.status)
     }
 }

@@ -55,14 +55,12 @@ package struct RedirectTrail: Sendable {
         redirects += 1
         guard redirects <= limit else {
             throw KindFailure(
-                .tooManyRedirects,
-                "\(from.redacted): more than \(limit) redirects; raise `max_redirects` if this link needs more.",
-                url: from)
+                .tooManyRedirects, at: from,
+                "more than \(limit) redirects; raise `max_redirects` if this link needs more.")
         }
         guard !visited.contains(key(to)) else {
             throw KindFailure(
-                .redirectLoop, "\(to.redacted): the redirects lead back to this address; the link cannot be resolved.",
-                url: to)
+                .redirectLoop, at: to, "the redirects lead back to this address; the link cannot be resolved.")
         }
         if from.scheme == .https, to.scheme == .http { isDowngraded = true }
     }

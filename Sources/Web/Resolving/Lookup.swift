@@ -15,7 +15,7 @@ final class Lookup {
         /// How many seconds the answer may be cached; nil if it must not be cached.
         var ttl: UInt32?
         /// The reason why there are no addresses; nil if there are.
-        var problem: LookupProblem?
+        var problem: LookupError?
         var isComplete = true
     }
 
@@ -210,7 +210,7 @@ final class Lookup {
 }
 
 /// The reason why a lookup found no addresses.
-enum LookupProblem: Error, Hashable, Sendable {
+enum LookupError: Error, Hashable, Sendable {
     case noSuchName
     /// The name servers did not answer, or failed; a later lookup may succeed.
     case temporary

@@ -1,4 +1,5 @@
 import NIOCore
+import OperationTypes
 import Synchronization
 import WebSyntax
 
@@ -17,7 +18,7 @@ final class Resolver: Sendable {
         var rest: (@Sendable () async -> [IPAddress])?
     }
 
-    typealias Answer = Result<Found, LookupProblem>
+    typealias Answer = Result<Found, LookupError>
     typealias LookUp = @Sendable (_ name: String) async -> Answer
 
     /// This is more than a daemon's default number of slots, so that lookups at silent servers do not delay other
@@ -29,29 +30,23 @@ final class Resolver: Sendable {
     /// The longest time that the absence of a name is cached, in seconds.
     static let maxNegativeTTL: UInt32 = 300
 
-    private typealias Waiter = CheckedContinuation<Lookup.Progress, Never>
+    private typealias Known = ExpiringCache<String, Lookup.Progress, NIODeadline>
 
     private struct Flight {
         var partial: Lookup.Progress?
-        var waiting: [UInt64: Waiter] = [:]
+        var waiting: [Waiter<Lookup.Progress>] = []
         /// Callers that already have the partial answer and wait for the rest.
-        var staying: [UInt64: Waiter] = [:]
-    }
-
-    private struct Memory {
-        var progress: Lookup.Progress
-        var until: NIODeadline
+        var staying: [Waiter<Lookup.Progress>] = []
     }
 
     private struct State {
         var files: ResolverFiles
         var stamp: ResolverFiles.Stamp
         var lookAgainAt: NIODeadline
-        var known: [String: Memory] = [:]
+        var known = Known(capacity: maxNames)
         var flights: [String: Flight] = [:]
         var queue: [String] = []
         var underWay = 0
-        var lastID: UInt64 = 0
     }
 
     private let state: Mutex<State>
@@ -84,7 +79,7 @@ final class Resolver: Sendable {
             let written = files.addresses(of: name)
             return .success(Found(addresses: written.isEmpty ? [.v6(0, 1), .v4(0x7F00_0001)] : written))
         }
-        var problem = LookupProblem.noSuchName
+        var problem = LookupError.noSuchName
         for source in files.sources {
             switch source {
             case .files:
@@ -111,41 +106,34 @@ final class Resolver: Sendable {
             state.lookAgainAt = now + .seconds(1)
             let stamp = ResolverFiles.Stamp(paths)
             if stamp != state.stamp {
-                (state.stamp, state.files, state.known) = (stamp, ResolverFiles(paths), [:])
+                (state.stamp, state.files, state.known) = (stamp, ResolverFiles(paths), Known(capacity: Self.maxNames))
             }
             return state.files
         }
     }
 
     private func ask(_ name: String, staying: Bool) async -> Lookup.Progress {
+        if Task.isCancelled { return Self.cancelled }
         let now = now()
-        let id = state.withLock { state in
-            state.lastID += 1
-            return state.lastID
+        let waiter = Waiter<Lookup.Progress>()
+        let answer = state.withLock { state -> Lookup.Progress? in
+            if let known = state.known.value(of: name, at: now) { return known }
+            var flight = state.flights[name] ?? Flight()
+            if !staying, let partial = flight.partial { return partial }
+            if state.flights[name] == nil { state.queue.append(name) }
+            if staying { flight.staying.append(waiter) } else { flight.waiting.append(waiter) }
+            state.flights[name] = flight
+            return nil
         }
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { (continuation: Waiter) in
-                let answer = state.withLock { state -> Lookup.Progress? in
-                    // Checked under the lock: a later cancellation finds the entry below.
-                    if Task.isCancelled { return Self.cancelled }
-                    if let memory = state.known[name], memory.until > now { return memory.progress }
-                    var flight = state.flights[name] ?? Flight()
-                    if !staying, let partial = flight.partial { return partial }
-                    if state.flights[name] == nil { state.queue.append(name) }
-                    if staying { flight.staying[id] = continuation } else { flight.waiting[id] = continuation }
-                    state.flights[name] = flight
-                    return nil
-                }
-                if let answer { continuation.resume(returning: answer) }
-                startLookups()
+        if let answer { return answer }
+        startLookups()
+        let outcome = await waiter.outcome {
+            state.withLock { state in
+                state.flights[name]?.waiting.removeAll { $0 === waiter }
+                state.flights[name]?.staying.removeAll { $0 === waiter }
             }
-        } onCancel: {
-            let waiter = state.withLock { state in
-                state.flights[name]?.waiting.removeValue(forKey: id)
-                    ?? state.flights[name]?.staying.removeValue(forKey: id)
-            }
-            waiter?.resume(returning: Self.cancelled)
         }
+        return outcome ?? Self.cancelled
     }
 
     private static let cancelled = Lookup.Progress(problem: .temporary)
@@ -170,47 +158,36 @@ final class Resolver: Sendable {
 
     private func hear(_ progress: Lookup.Progress, of name: String) {
         let now = now()
-        let waiters = state.withLock { state -> [Waiter] in
+        let waiters = state.withLock { state -> [Waiter<Lookup.Progress>] in
             guard var flight = state.flights[name] else { return [] }
             guard progress.isComplete else {
                 defer { state.flights[name] = flight }
                 flight.partial = progress
-                defer { flight.waiting = [:] }
-                return Array(flight.waiting.values)
+                defer { flight.waiting = [] }
+                return flight.waiting
             }
             state.flights[name] = nil
             state.underWay -= 1
-            remember(progress, of: name, in: &state, now: now)
-            return Array(flight.waiting.values) + flight.staying.values
-        }
-        for waiter in waiters { waiter.resume(returning: progress) }
-        if progress.isComplete { startLookups() }
-    }
-
-    private func remember(_ progress: Lookup.Progress, of name: String, in state: inout State, now: NIODeadline) {
-        let most = progress.problem == nil ? Self.maxTTL : Self.maxNegativeTTL
-        guard let ttl = progress.ttl, ttl > 0 else { return }
-        if state.known.count >= Self.maxNames {
-            state.known = state.known.filter { $0.value.until > now }
-            // Forgets a random name, so that one owner's many names cannot keep others out of the cache.
-            if state.known.count >= Self.maxNames, let other = state.known.keys.randomElement() {
-                state.known[other] = nil
+            let most = progress.problem == nil ? Self.maxTTL : Self.maxNegativeTTL
+            if let ttl = progress.ttl, ttl > 0 {
+                state.known.keep(progress, of: name, until: now + .seconds(Int64(min(ttl, most))), now: now)
             }
+            return flight.waiting + flight.staying
         }
-        state.known[name] = Memory(progress: progress, until: now + .seconds(Int64(min(ttl, most))))
+        for waiter in waiters { waiter.end(with: progress) }
+        if progress.isComplete { startLookups() }
     }
 }
 
 extension KindFailure {
-    static func lookup(_ problem: LookupProblem, _ url: WebURL) -> KindFailure {
+    static func lookup(_ problem: LookupError, _ url: WebURL) -> KindFailure {
         switch problem {
         case .noSuchName:
-            KindFailure(.nameNotFound, "\(url.redacted): no host has this name; check its spelling.", url: url)
+            KindFailure(.nameNotFound, at: url, "no host has this name; check its spelling.")
         case .temporary:
             KindFailure(
-                .lookupFailed,
-                "\(url.redacted): the host name could not be resolved; check the name servers, or try again later.",
-                isRetryable: true, url: url)
+                .lookupFailed, at: url,
+                "the host name could not be resolved; check the name servers, or try again later.", isRetryable: true)
         }
     }
 }

@@ -85,6 +85,6 @@ extension KindFailure {
     private static func day(_ moment: Timestamp) -> Substring { moment.iso8601.prefix(10) }
 
     static func tls(_ reason: Reason, _ url: WebURL, _ fact: String) -> KindFailure {
-        KindFailure(reason, "\(url.redacted): \(fact).", url: url)
+        KindFailure(reason, at: url, "\(fact).")
     }
 }

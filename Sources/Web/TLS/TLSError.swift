@@ -2,7 +2,7 @@ import NIOSSL
 import WebSyntax
 
 /// The reason why no secure connection was set up, as far as the TLS library's error shows.
-enum TLSProblem: Error, Equatable {
+enum TLSError: Error, Equatable {
     /// The certificates do not lead to a trusted authority; ``CertificateProblem`` gives the details.
     case untrusted
     case wrongHost
@@ -18,7 +18,7 @@ enum TLSProblem: Error, Equatable {
 
     init?(_ error: any Error) {
         switch error {
-        case let problem as TLSProblem: self = problem
+        case let problem as TLSError: self = problem
         case NIOSSLError.uncleanShutdown: self = .truncated
         case NIOSSLError.handshakeFailed(let error): self.init(handshake: error)
         case let error as BoringSSLError: self.init(handshake: error)
@@ -53,7 +53,7 @@ enum TLSProblem: Error, Equatable {
 }
 
 extension KindFailure {
-    init(_ problem: TLSProblem, at url: WebURL) {
+    init(_ problem: TLSError, at url: WebURL) {
         switch problem {
         case .wrongHost:
             self = .tls(

@@ -1,7 +1,7 @@
 import Synchronization
 import WebSyntax
 
-/// Measures how long work takes, without the time that it waits for its turn at a host.
+/// Measures how long work takes, without the time that it waits for a permit of a host.
 package final class Stopwatch: Sendable {
     private struct State {
         var waited: Duration = .zero
@@ -20,12 +20,12 @@ package final class Stopwatch: Sendable {
         }
     }
 
-    /// The URL for which the work is waiting for its turn; nil while it is not waiting.
+    /// The URL for whose host the work is waiting for a permit; nil while it is not waiting.
     package var waitingFor: WebURL? { state.withLock { $0.waiting?.host } }
 
-    func wait(for host: WebURL) { state.withLock { $0.waiting = (.now, host) } }
+    func pause(for host: WebURL) { state.withLock { $0.waiting = (.now, host) } }
 
-    func goOn() {
+    func resume() {
         state.withLock { state in
             if let waiting = state.waiting { state.waited += .now - waiting.since }
             state.waiting = nil

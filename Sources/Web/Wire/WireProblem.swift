@@ -48,8 +48,6 @@ extension KindFailure {
     }
 
     static func protocolError(_ url: WebURL, _ fact: String, status: Int? = nil) -> KindFailure {
-        KindFailure(
-            .protocolError, "\(url.redacted): \(fact); check that the address belongs to a web server.", status: status,
-            url: url)
+        KindFailure(.protocolError, at: url, "\(fact); check that the address belongs to a web server.", status: status)
     }
 }

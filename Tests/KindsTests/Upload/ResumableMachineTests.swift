@@ -276,7 +276,7 @@ import WebSyntax
         var session = try Session(.draft)
         try session.begin()
         try session.lose(interim: ["location": "/files/1"])
-        #expect(session.wants == "PATCH 0" && session.machine.place.description == Self.place)
+        #expect(session.wants == "PATCH 0" && session.machine.location.description == Self.place)
     }
 
     @Test func errorThatCompletesTheDraftIsTheTargets() throws {

@@ -48,7 +48,7 @@ import WebSyntax
     @Test func deadAddressIsForgottenInTimeAndWhenItAnswers() {
         let time = Mutex(NIODeadline.now())
         let dead = DeadAddresses { time.withLock(\.self) }
-        let place = DeadAddresses.Place(address: .v4(1), port: 80)
+        let place = DeadAddresses.Endpoint(address: .v4(1), port: 80)
         dead.note(place)
         #expect(dead.contains(place) && !dead.contains(.init(address: .v4(1), port: 81)))
         dead.forget(place)

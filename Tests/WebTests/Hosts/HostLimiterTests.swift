@@ -8,7 +8,7 @@ import WebSyntax
 
 @testable import Web
 
-@Suite struct HostGateTests {
+@Suite struct HostLimiterTests {
     private let url: WebURL
 
     init() throws { url = try WebURL(parsing: "http://h/") }
@@ -53,12 +53,12 @@ import WebSyntax
         var limits = HostLimits()
         limits.concurrent = 2
         limits.interval = .zero
-        let gate = HostGate(limits: limits)
+        let limiter = HostLimiter(limits: limits)
         let counts = Counts()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<40 {
                 group.addTask {
-                    try await gate.pass(url, isGentle: true) { () async throws(KindFailure) in
+                    try await limiter.withPermit(for: url, isGentle: true) { () async throws(KindFailure) in
                         counts.value.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1), $0.all + 1) }
                         await Task.yield()
                         counts.value.withLock { $0.now -= 1 }
@@ -75,10 +75,10 @@ import WebSyntax
         var limits = HostLimits()
         limits.concurrent = 1
         limits.interval = .zero
-        let gate = HostGate(limits: limits)
+        let limiter = HostLimiter(limits: limits)
         let (isIn, mayLeave) = (Signal(), Signal())
         let first = Task {
-            try await gate.pass(url, isGentle: true) { () async throws(KindFailure) in
+            try await limiter.withPermit(for: url, isGentle: true) { () async throws(KindFailure) in
                 isIn.open()
                 await mayLeave.uncancellableWait()
             }
@@ -86,7 +86,7 @@ import WebSyntax
         await isIn.wait()
         let second = Task {
             await failure { () async throws(KindFailure) in
-                try await gate.pass(url, isGentle: true) { () async throws(KindFailure) in }
+                try await limiter.withPermit(for: url, isGentle: true) { () async throws(KindFailure) in }
             }
         }
         second.cancel()
@@ -94,17 +94,17 @@ import WebSyntax
         mayLeave.open()
         try await first.value
         // The place is free again.
-        try await gate.pass(url, isGentle: true) { () async throws(KindFailure) in }
+        try await limiter.withPermit(for: url, isGentle: true) { () async throws(KindFailure) in }
     }
 
     @Test func stopwatchStandsStillUntilTheTurnComes() async throws {
         var limits = HostLimits()
         limits.concurrent = 1
         limits.interval = .zero
-        let gate = HostGate(limits: limits)
+        let limiter = HostLimiter(limits: limits)
         let (isIn, mayLeave) = (Signal(), Signal())
         let first = Task {
-            try await gate.pass(url, isGentle: true) { () async throws(KindFailure) in
+            try await limiter.withPermit(for: url, isGentle: true) { () async throws(KindFailure) in
                 isIn.open()
                 await mayLeave.uncancellableWait()
             }
@@ -112,7 +112,7 @@ import WebSyntax
         await isIn.wait()
         let stopwatch = Stopwatch()
         let second = Task {
-            try await gate.pass(url, isGentle: true, stopwatch: stopwatch) {
+            try await limiter.withPermit(for: url, isGentle: true, stopwatch: stopwatch) {
                 () async throws(KindFailure) in stopwatch.waitingFor
             }
         }

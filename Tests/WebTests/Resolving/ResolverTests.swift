@@ -42,7 +42,7 @@ import WebSyntax
         #expect(found == addresses, sourceLocation: sourceLocation)
     }
 
-    private func problem(_ name: String, _ resolver: Resolver) async -> LookupProblem? {
+    private func problem(_ name: String, _ resolver: Resolver) async -> LookupError? {
         switch await resolver.find(name) {
         case .success(let found):
             Issue.record("found \(found.addresses)")

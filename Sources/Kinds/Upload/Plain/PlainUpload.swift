@@ -41,9 +41,9 @@ struct PlainUpload: Sendable {
                 reply, digest: digest, isConfirmed: try ServerDigest.check(reply.head, against: digest))
         case 300..<400:
             throw KindFailure(
-                .redirectRefused,
-                "\(url.redacted): the server answered \(reply.status), a redirect that drops the sent content; use the final address in "
-                    + "`to`.", status: reply.status, url: url)
+                .redirectRefused, at: url,
+                "the server answered \(reply.status), a redirect that drops the sent content; use the final address in "
+                    + "`to`.", status: reply.status)
         case 412 where plan.createsOnly:
             // An earlier attempt may have stored the content, although its response was lost.
             if plan.isRepeat, let stored = try await transfer.stored(at: url) {

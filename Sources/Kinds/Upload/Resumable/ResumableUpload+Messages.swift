@@ -12,7 +12,7 @@ extension ResumableUpload {
         return request
     }
 
-    var offsetRequest: UploadRequest { request(.HEAD, place) }
+    var offsetRequest: UploadRequest { request(.HEAD, location) }
 
     var creationRequest: UploadRequest {
         var request = request(.POST, plan.url)
@@ -35,7 +35,7 @@ extension ResumableUpload {
 
     /// A request with one piece. It is never repeated blindly, since only the server knows how much has arrived.
     func pieceRequest(_ range: Range<Int64>, checksum: [UInt8]?, extending digest: RunningDigest) -> UploadRequest {
-        var request = request(.PATCH, place)
+        var request = request(.PATCH, location)
         request.content = .piece(UploadRequest.Piece(range: range))
         request.digest = digest
         request.retries = .none
@@ -60,38 +60,38 @@ extension ResumableUpload {
 
 extension ResumableUpload {
     /// Returns the URL of the upload; nil if the headers do not contain it.
-    func place(in headers: HTTPHeaders) throws(KindFailure) -> WebURL? {
+    func location(in headers: HTTPHeaders) throws(KindFailure) -> WebURL? {
         guard let text = headers["location"].first else { return nil }
-        let place: WebURL
-        do throws(WebURLProblem) { place = try WebURL(parsing: text, base: plan.url) } catch {
+        let location: WebURL
+        do throws(WebURLProblem) { location = try WebURL(parsing: text, base: plan.url) } catch {
             throw .invalidURL(error, field: "Location")
         }
         // The pieces carry the credential and the user's headers, which must not reach another server. Without these,
         // the pieces may go to another server, but not to a less secure one.
         let isBare = plan.credential == nil && plan.headers.allSatisfy { $0.name == "accept" }
-        guard place.origin == plan.url.origin || isBare && place.scheme == plan.url.scheme else {
+        guard location.origin == plan.url.origin || isBare && location.scheme == plan.url.scheme else {
             throw KindFailure(
                 .redirectRefused,
-                "\(plan.url.redacted): the upload would send the credential or headers meant for this server to another, \(place.origin); "
-                    + "use that server's address in `to`, or send no credential and no headers.", url: place)
+                "\(plan.url.redacted): the upload would send the credential or headers meant for this server to another, \(location.origin); "
+                    + "use that server's address in `to`, or send no credential and no headers.", url: location)
         }
-        return place
+        return location
     }
 
     /// Returns the progress in the response to ``offsetRequest``; nil if the server no longer knows the upload.
     func progress(in reply: UploadReply) throws(KindFailure) -> Progress? {
         if [403, 404, 410].contains(reply.status) { return nil }
         guard reply.head.isSuccess else {
-            let failure = KindFailure.status(reply.head, at: place)
+            let failure = KindFailure.status(reply.head, at: location)
             // The upload is locked: the server may not have noticed yet that the connection broke.
             guard reply.status == 423 || reply.status == 409 else { throw failure }
-            throw KindFailure(.httpStatus, failure.message, isRetryable: true, status: reply.status, url: place)
+            throw KindFailure(.httpStatus, failure.message, isRetryable: true, status: reply.status, url: location)
         }
         guard let offset = try offset(in: reply) else {
             throw KindFailure(
-                .protocolError,
-                "\(place.redacted): the server does not report how many bytes of the upload it has; the server must be fixed.",
-                status: reply.status, url: place)
+                .protocolError, at: location,
+                "the server does not report how many bytes of the upload it has; the server must be fixed.",
+                status: reply.status)
         }
         let isDone = dialect == .tus ? offset == plan.size : isComplete(reply) == true
         return try progress(offset, isComplete: isDone, reply)
@@ -120,15 +120,14 @@ extension ResumableUpload {
     ) throws(KindFailure) -> Progress {
         guard offset <= plan.size else {
             throw KindFailure(
-                .sourceChanged,
-                "\(place.redacted): the server has more bytes than the file contains; enqueue the upload as a new job.",
-                url: place)
+                .sourceChanged, at: location,
+                "the server has more bytes than the file contains; enqueue the upload as a new job.")
         }
         guard !isComplete || offset == plan.size else {
             throw KindFailure(
-                .protocolError,
-                "\(place.redacted): the server reports the upload as complete with \(offset) of \(plan.size) bytes; the server "
-                    + "must be fixed.", status: reply.status, url: place)
+                .protocolError, at: location,
+                "the server reports the upload as complete with \(offset) of \(plan.size) bytes; the server "
+                    + "must be fixed.", status: reply.status)
         }
         return Progress(offset: offset, completion: isComplete ? reply : nil)
     }
@@ -137,9 +136,8 @@ extension ResumableUpload {
         guard let text = reply.headers["upload-offset"].first else { return nil }
         guard let offset = Int64(text.trimmingSpaces), offset >= 0 else {
             throw KindFailure(
-                .protocolError,
-                "\(reply.head.url.redacted): the server's Upload-Offset is not a number; the server must be fixed.",
-                url: reply.head.url)
+                .protocolError, at: reply.head.url,
+                "the server's Upload-Offset is not a number; the server must be fixed.")
         }
         return offset
     }
@@ -169,23 +167,22 @@ extension ResumableUpload {
 
     func tooLarge(for limit: Int64?) -> KindFailure {
         KindFailure(
-            .tooLarge,
-            "\(plan.url.redacted): \(plan.size) bytes are more than the server accepts"
+            .tooLarge, at: plan.url,
+            "\(plan.size) bytes are more than the server accepts"
                 + (limit.map { " (\($0))" } ?? "") + "; raise the server's limit, or send less.",
-            status: limit == nil ? 413 : nil, url: plan.url)
+            status: limit == nil ? 413 : nil)
     }
 
     var expired: KindFailure {
         KindFailure(
-            .uploadExpired,
-            "\(place.redacted): the server no longer has the upload; the next attempt starts from the beginning.",
-            isRetryable: true, url: place)
+            .uploadExpired, at: location,
+            "the server no longer has the upload; the next attempt starts from the beginning.", isRetryable: true)
     }
 
     func stuck(_ status: Int?) -> KindFailure {
         KindFailure(
-            status == 460 ? .checksumMismatch : .connectionLost,
-            "\(place.redacted): the server did not accept the next bytes (\(status.map { "\($0)" } ?? "no response")); try again "
-                + "later.", isRetryable: true, status: status, url: place)
+            status == 460 ? .checksumMismatch : .connectionLost, at: location,
+            "the server did not accept the next bytes (\(status.map { "\($0)" } ?? "no response")); try again "
+                + "later.", isRetryable: true, status: status)
     }
 }

@@ -62,7 +62,7 @@ struct ResumableUpload: UploadMachine {
     private var saved: Checkpoint?
     private(set) var offer = ResumableOffer()
     /// The URL of the upload.
-    private(set) var place: WebURL
+    private(set) var location: WebURL
     private var offset: Int64 = 0
     /// The digest of the bytes that the server has confirmed.
     private var digest = RunningDigest()
@@ -74,7 +74,7 @@ struct ResumableUpload: UploadMachine {
     private var isChecked = false
 
     init(plan: UploadPlan, dialect: ResumableDialect) {
-        (self.plan, self.dialect, place, chunk) = (plan, dialect, plan.url, plan.chunkBytes)
+        (self.plan, self.dialect, location, chunk) = (plan, dialect, plan.url, plan.chunkBytes)
     }
 
     // MARK: Begin and resume
@@ -106,8 +106,8 @@ struct ResumableUpload: UploadMachine {
 
     private mutating func resumeOrCreate() -> [Step] {
         // Halyard writes only valid URLs, so an invalid one is not from Halyard; starting over is safe.
-        guard let saved, let place = try? WebURL(parsing: saved.upload) else { return create() }
-        self.place = place
+        guard let saved, let location = try? WebURL(parsing: saved.upload) else { return create() }
+        self.location = location
         return [.send(offsetRequest, .resume(saved))]
     }
 
@@ -130,8 +130,10 @@ struct ResumableUpload: UploadMachine {
         let reply: UploadReply
         do throws(KindFailure) { reply = try answer.reply } catch {
             // The server sent the upload's URL before the connection broke.
-            guard error.isRetryable, let early = answer.interim, let place = try place(in: early) else { throw error }
-            return try begun(at: place, ResumableOffer(early))
+            guard error.isRetryable, let early = answer.interim, let location = try location(in: early) else {
+                throw error
+            }
+            return try begun(at: location, ResumableOffer(early))
         }
         let isRefused = [400, 404, 405, 411, 415, 501].contains(reply.status)
         if dialect == .draft, isRefused { return [.sendPlainly] }
@@ -142,23 +144,25 @@ struct ResumableUpload: UploadMachine {
         // would store another one.
         if dialect == .draft, answer.interim == nil, !ResumableOffer.isOfDraft(reply.headers) {
             throw KindFailure(
-                .protocolError,
-                "\(plan.url.redacted): the server does not support resumable uploads and accepted the empty first request as the "
-                    + "whole upload; use the protocol `plain` or `auto`.", status: reply.status, url: plan.url)
+                .protocolError, at: plan.url,
+                "the server does not support resumable uploads and accepted the empty first request as the "
+                    + "whole upload; use the protocol `plain` or `auto`.", status: reply.status)
         }
         for headers in [reply.headers, answer.interim].compactMap(\.self) {
-            if let place = try place(in: headers) { return try begun(at: place, ResumableOffer(reply.headers)) }
+            if let location = try location(in: headers) {
+                return try begun(at: location, ResumableOffer(reply.headers))
+            }
         }
         throw KindFailure(
-            .protocolError,
-            "\(plan.url.redacted): the server created an upload but did not return its address; check that `to` is the "
-                + "server's address for creating uploads.", status: reply.status, url: plan.url)
+            .protocolError, at: plan.url,
+            "the server created an upload but did not return its address; check that `to` is the "
+                + "server's address for creating uploads.", status: reply.status)
     }
 
-    private mutating func begun(at place: WebURL, _ more: ResumableOffer) throws(KindFailure) -> [Step] {
+    private mutating func begun(at location: WebURL, _ more: ResumableOffer) throws(KindFailure) -> [Step] {
         offer.merge(more)
         if let tooLarge { throw tooLarge }
-        self.place = place
+        self.location = location
         return started(at: Progress())
     }
 
@@ -215,7 +219,7 @@ struct ResumableUpload: UploadMachine {
         // knows how much has arrived (U1).
         case Self.noResponse, 409, 423, 460, 502, 504: break
         default:
-            guard let failure = reply.map({ KindFailure.status($0.head, at: place) }) else { break }
+            guard let failure = reply.map({ KindFailure.status($0.head, at: location) }) else { break }
             guard failure.isRetryable else { throw failure }
             if range.upperBound == plan.size { piece.failure = failure }
         }
@@ -261,7 +265,7 @@ struct ResumableUpload: UploadMachine {
     private mutating func confirmed(_ reached: Progress) -> [Step] {
         offset = reached.offset
         let checkpoint = Checkpoint(
-            style: dialect.rawValue, target: "\(plan.url)", upload: "\(place)", credential: plan.credential,
+            style: dialect.rawValue, target: "\(plan.url)", upload: "\(location)", credential: plan.credential,
             credentialHeader: plan.credentialHeader, source: plan.source, offset: offset, digest: digest)
         guard let completion = reached.completion else { return [.save(checkpoint)] + nextPiece() }
         return [.save(checkpoint), .verify(digest)] + finished(completion)
@@ -271,7 +275,7 @@ struct ResumableUpload: UploadMachine {
         do throws(KindFailure) {
             let isConfirmed = try ServerDigest.check(reply.head, against: digest.value)
             var output = plan.receipt(reply, digest: digest.value, isConfirmed: isConfirmed || isChecked)
-            output.location = output.location ?? "\(place)"
+            output.location = output.location ?? "\(location)"
             return [.finish(output)]
         } catch {
             return [.forget, .fail(error)]

@@ -147,9 +147,8 @@ struct S3Multipart: UploadMachine {
         guard reply.head.isSuccess else { throw plan.s3Failure(reply) }
         guard let id = S3Answer.text("UploadId", in: reply.body), !id.isEmpty else {
             throw KindFailure(
-                .protocolError,
-                "\(plan.url.redacted): the server did not create a multipart upload; check that it is an S3 server.",
-                url: plan.url)
+                .protocolError, at: plan.url,
+                "the server did not create a multipart upload; check that it is an S3 server.")
         }
         return try begun(id, hasChecksums)
     }
@@ -167,7 +166,7 @@ struct S3Multipart: UploadMachine {
 
     private func uploads(_ search: S3Search, wait: Duration = .zero) -> [Step] {
         // The store does not list its uploads.
-        guard let place = search.places.first else { return [.fail(search.lost)] }
+        guard let place = search.locations.first else { return [.fail(search.lost)] }
         var request = plan.s3Request(.GET, place.bucket.adding(["uploads": "", "prefix": place.key]))
         (request.retries, request.wait) = (search.creation.retries, wait)
         return [.send(request, .uploads(search))]
@@ -177,9 +176,9 @@ struct S3Multipart: UploadMachine {
         guard let reply = try search.reply(in: answer) else { return [.fail(search.lost)] }
         if KindFailure.status(reply.head, at: plan.url).isRetryable { throw plan.s3Failure(reply) }
         var search = search
-        guard let place = search.places.first, reply.head.isSuccess, let uploads = S3Answer.uploads(in: reply.body)
+        guard let place = search.locations.first, reply.head.isSuccess, let uploads = S3Answer.uploads(in: reply.body)
         else {
-            search.places.removeFirst()
+            search.locations.removeFirst()
             return self.uploads(search)
         }
         // The 2 s allow for rounding, since both times are in whole seconds.
@@ -238,9 +237,8 @@ struct S3Multipart: UploadMachine {
         guard reply.head.isSuccess else { throw plan.s3Failure(reply) }
         guard let etag = reply.headers["etag"].first else {
             throw KindFailure(
-                .protocolError,
-                "\(plan.url.redacted): the server stored a part but returned no ETag; check that it is an S3 server.",
-                url: plan.url)
+                .protocolError, at: plan.url,
+                "the server stored a part but returned no ETag; check that it is an S3 server.")
         }
         let isConfirmed: Bool
         do throws(KindFailure) { isConfirmed = try ServerDigest.check(reply.head, against: part.sha256) } catch {
@@ -298,9 +296,9 @@ struct S3Multipart: UploadMachine {
         let named = reply.headers["x-amz-checksum-sha256"].first ?? S3Answer.text("ChecksumSHA256", in: reply.body)
         if upload.hasChecksums == true, let named, named.contains("-"), named != S3Answer.checksum(of: upload.parts) {
             let failure = KindFailure(
-                .checksumMismatch,
-                "\(plan.url.redacted): the S3 server assembled something other than what was sent; upload it again.",
-                isRetryable: true, status: reply.status, url: plan.url)
+                .checksumMismatch, at: plan.url,
+                "the S3 server assembled something other than what was sent; upload it again.",
+                isRetryable: true, status: reply.status)
             return [.forget, .fail(failure)]
         }
         let etag = S3Answer.text("ETag", in: reply.body) ?? reply.headers["etag"].first
@@ -321,7 +319,7 @@ struct S3Search: Sendable {
     let hasChecksums: Bool
     /// The bucket's URL and the object's key, for both styles of URLs: the object's URL does not show which style it
     /// has.
-    var places: [(bucket: WebURL, key: String)]
+    var locations: [(bucket: WebURL, key: String)]
     /// The uploads that were not examined yet.
     var candidates: [String] = []
     var empty: [String] = []
@@ -336,7 +334,7 @@ struct S3Search: Sendable {
         let whole = url.path.dropFirst()
         let first = whole.prefix { $0 != "/" }
         let rest = whole.dropFirst(first.count + 1)
-        places = (rest.isEmpty ? [] : [place("/\(first)", rest)]) + [place("/", whole)]
+        locations = (rest.isEmpty ? [] : [place("/\(first)", rest)]) + [place("/", whole)]
     }
 
     /// Returns the reply; nil after a failure that leaves it unknown what the store has begun.

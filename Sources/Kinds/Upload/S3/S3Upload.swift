@@ -100,9 +100,9 @@ extension UploadPlan {
         let general = KindFailure.status(reply.head, at: url)
         if code.isEmpty || general.reason != .httpStatus { return general }
         return KindFailure(
-            .httpStatus,
-            "\(url.redacted): the S3 server answered \(reply.status) \(code.printable); look this code up in the server's manual.",
-            isRetryable: isRetryable || !isOdd && general.isRetryable, status: reply.status, url: url,
+            .httpStatus, at: url,
+            "the S3 server answered \(reply.status) \(code.printable); look this code up in the server's manual.",
+            isRetryable: isRetryable || !isOdd && general.isRetryable, status: reply.status,
             retryAfter: general.retryAfter)
     }
 }
