@@ -41,18 +41,8 @@ final class OpenFile: Sendable {
     ///   `file_unreadable`.
     init(beneath root: String, at path: String) throws(KindFailure) {
         // O_NONBLOCK: opening a FIFO must not wait for its writer.
-        let opened = try Self.open(path, beneath: root, O_RDONLY | O_NONBLOCK | O_NOCTTY)
-        var facts = stat()
-        guard fstat(opened, &facts) == 0 else {
-            let code = errno
-            close(opened)
-            throw Self.failure(code, path: path, root: root)
-        }
-        if let refusal = Self.refusal(facts, path: path, root: root) {
-            close(opened)
-            throw refusal
-        }
-        descriptor = opened
+        let facts: stat
+        (descriptor, facts) = try Self.open(path, beneath: root, O_RDONLY | O_NONBLOCK | O_NOCTTY)
         known = Mutex(Identity(facts))
         size = Int64(facts.st_size)
         name = path
@@ -65,11 +55,7 @@ final class OpenFile: Sendable {
     ///
     /// - Throws: The same failures as ``init(beneath:at:)``.
     static func look(beneath root: String, at path: String) throws(KindFailure) {
-        let found = try open(path, beneath: root, Int32(halyard_open_path))
-        defer { close(found) }
-        var facts = stat()
-        guard fstat(found, &facts) == 0 else { throw failure(errno, path: path, root: root) }
-        if let refusal = refusal(facts, path: path, root: root) { throw refusal }
+        close(try open(path, beneath: root, Int32(halyard_open_path)).descriptor)
     }
 
     /// The failure for anything but a regular file; nil for a regular file.
@@ -138,7 +124,10 @@ final class OpenFile: Sendable {
             isRetryable: code == EIO || code == EAGAIN)
     }
 
-    private static func open(_ path: String, beneath root: String, _ flags: Int32) throws(KindFailure) -> Int32 {
+    /// Opens a regular file.
+    private static func open(
+        _ path: String, beneath root: String, _ flags: Int32
+    ) throws(KindFailure) -> (descriptor: Int32, facts: stat) {
         let folder = Glibc.open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard folder >= 0 else {
             throw KindFailure(
@@ -148,8 +137,17 @@ final class OpenFile: Sendable {
         }
         defer { close(folder) }
         let opened = openFile(path, beneath: folder, flags)
-        guard opened >= 0 else { throw failure(errno, path: path, root: root) }
-        return opened
+        var facts = stat()
+        guard opened >= 0, fstat(opened, &facts) == 0 else {
+            let code = errno
+            if opened >= 0 { close(opened) }
+            throw failure(code, path: path, root: root)
+        }
+        if let refusal = refusal(facts, path: path, root: root) {
+            close(opened)
+            throw refusal
+        }
+        return (opened, facts)
     }
 
     /// Opens each component of the path in turn, so that none of them can be a symbolic link. openat2 would do this in

@@ -62,7 +62,7 @@ enum UploadSource: Sendable {
 
     /// The failure for a file that may have changed, even if only its inode has; nil otherwise.
     func untouchedFailure() -> KindFailure? {
-        guard case .file(let file) = self, file.change() != .none else { return nil }
+        guard case .file(let file) = self, !isUntouched else { return nil }
         return .changed(file)
     }
 

@@ -60,7 +60,7 @@ import WebSyntax
             let reply = UploadReply(head: head, body: Array(body.utf8))
             try perform(
                 try machine.next(
-                    after: UploadAnswer(result: .success(reply), endedAt: 1_000_000), to: request, for: purpose))
+                    after: UploadAnswer(result: .success(reply), attemptBeganAt: 1_000_000), to: request, for: purpose))
         }
 
         mutating func lose() throws {

@@ -69,8 +69,7 @@ struct UploadDriver<Machine: UploadMachine>: Sendable {
         }
         // Without a response, there is no time of the server.
         let date = (try? result.get())?.headers["date"].first.flatMap(HTTPDate.parse)
-        return UploadAnswer(
-            result: result, interim: interim.upload, digest: digest, endedAt: date ?? Int64(time(nil)),
-            elapsed: .now - start)
+        let beganAt = (date ?? Int64(time(nil))) - (ContinuousClock.now - start).components.seconds
+        return UploadAnswer(result: result, interim: interim.upload, digest: digest, attemptBeganAt: beganAt)
     }
 }

@@ -164,10 +164,8 @@ struct UploadAnswer: Sendable {
     var interim: HTTPHeaders?
     /// The digest of the source up to the last byte that was read for the request.
     var digest: RunningDigest?
-    /// When the request ended, in seconds since 1970 by the clock of the server, or else of this machine.
-    var endedAt: Int64 = 0
-    /// The time since the upload began.
-    var elapsed = Duration.zero
+    /// When this attempt began, in seconds since 1970 by the clock of the server, or else of this machine.
+    var attemptBeganAt: Int64 = 0
 
     var reply: UploadReply { get throws(KindFailure) { try result.get() } }
 }

@@ -182,7 +182,7 @@ struct S3Multipart: UploadMachine {
             return self.uploads(search)
         }
         // The 2 s allow for rounding, since both times are in whole seconds.
-        let oldest = Double(answer.endedAt - answer.elapsed.components.seconds - 2)
+        let oldest = Double(answer.attemptBeganAt - 2)
         search.candidates = uploads.filter { $0.key == place.key && $0.initiatedAt >= oldest }.map(\.id)
         return candidate(search)
     }
