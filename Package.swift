@@ -24,15 +24,15 @@ func tests(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [S
         swiftSettings: settings)
 }
 
-/// Releases start faster and take less memory without the symbols that nothing looks up (`export-dynamic` is the toolchain's
-/// default for a static Swift runtime) and with relocations packed.
+/// A release starts faster and uses less memory without exported symbols (`export-dynamic` is the toolchain's default for a
+/// static Swift runtime) and with packed relocations.
 let releaseLinking = [
     "-use-ld=lld", "-Xlinker", "--no-export-dynamic", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs",
     "-Xlinker", "--icf=safe", "-Xlinker", "-z", "-Xlinker", "now",
 ]
-/// The C++ runtime inside the program: its shared library alone takes an eighth of the start.
+/// Links the C++ runtime statically: loading its shared library takes an eighth of the start-up time.
 let staticCPlusPlus = ["-Xlinker", "-l:libstdc++.a", "-Xlinker", "--remap-inputs=*/libstdc++.so=/dev/null"]
-/// The unwinder inside the program, which nothing else needs from its shared library: loading that takes a twelfth of the start.
+/// Links the unwinder statically: loading its shared library takes a twelfth of the start-up time.
 let staticUnwinder = ["-Xclang-linker", "-static-libgcc"]
 
 func executable(_ name: String, _ dependencies: [Target.Dependency], linking: [String] = []) -> Target {
@@ -89,7 +89,7 @@ let package = Package(
             ]),
         // Operations that run kinds, which bring an HTTP client, TLS and C libraries.
         module("NetworkOperations", ["Kinds", "Operations", "Pages", "Web"]),
-        // The other declarations of the published libraries, for code that was written for them.
+        // The names of the published libraries, for code that was written for them.
         module("OperationsCompatibility", ["NetworkAdapters", "OperationTypes", "Operations"]),
         tests("OperationTypes", ["Signals"]),
         tests("Operations", ["Signals"]),
@@ -111,7 +111,7 @@ let package = Package(
 
         // Dates of the Gregorian calendar: arithmetic only, so that documents and schedules share it.
         module("CivilCalendar"),
-        // Points in time by the calendar.
+        // Calendar expressions and time zones.
         module("CalendarEvents", ["CivilCalendar"]),
         // Programs that tests run.
         .target(name: "Programs", dependencies: ["CLinux"], path: "Tests/Programs", swiftSettings: settings),
@@ -167,7 +167,6 @@ let package = Package(
                 "CTimerFD", "CalendarEvents", "SQLiteStore", "SQLite", "Jobs", "OperationTypes",
                 .product(name: "Logging", package: "swift-log"),
             ]),
-        // The web: one way out, and the documents that come back.
         // The syntax of addresses, dates and text on the web, without I/O.
         module("WebSyntax", ["CivilCalendar"]),
         tests("WebSyntax", ["Samples"]),
@@ -176,7 +175,7 @@ let package = Package(
             providers: [.apt(["zlib1g-dev", "libbrotli-dev", "libzstd-dev"])]),
         module("Decompression", ["CCompression"]),
         tests("Decompression", ["Samples"]),
-        // The one way out: the only target with an HTTP client, TLS and name lookups.
+        // The only target with an HTTP client, TLS and name lookups.
         .systemLibrary(name: "CCAres", pkgConfig: "libcares", providers: [.apt(["libc-ares-dev"])]),
         .systemLibrary(name: "CLinux"),
         module(
@@ -198,7 +197,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ]),
-        // Strangers' documents: bytes in, facts out. It runs in the sandbox, so it must not know a network.
+        // Parses documents from servers: bytes in, facts out. It runs in the sandbox, so it must not use a network.
         module("Pages", ["CivilCalendar", "Decompression", "WebSyntax"]),
         tests("Pages", ["Samples", "WebSyntax"]),
         .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
@@ -283,7 +282,9 @@ let package = Package(
         tests(
             "Commands",
             [
-                "API", "Client", "ControlProtocol", "Jobs", "OperationTypes", "SQLite", "SQLiteStore", "StoreControl",
+                "API", "Client", "ControlProtocol", "Jobs", "OperationTypes", "SQLite", "SQLiteInspection",
+                "SQLiteStore",
+                "StoreControl",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ], exclude: ["Golden"]),

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Jobs
 import SQLite
+import SQLiteInspection
 import Testing
 
 @testable import Commands

@@ -23,7 +23,7 @@ extension CancelRequest: WireRecord {
     }
 }
 
-/// Encoded as `paused`. All other changes of a schedule are made with a document of definitions.
+/// Encoded as `paused`. All other changes to a schedule are made with a document of definitions.
 extension ScheduleChange: WireRecord {
     init(_ fields: inout some RecordFields<Self>) throws(ShapeProblem) {
         try fields.allowOnly("paused")

@@ -22,7 +22,7 @@ extension WireRecord {
         var fields = WrittenFields(record: self)
         // The fields take the writer over, so that its bytes are not copied.
         swap(&fields.writer, &writer)
-        _ = try? Self(&fields)  // The record itself fulfils its own conditions.
+        _ = try? Self(&fields)  // An existing record is valid, so this does not fail.
         swap(&fields.writer, &writer)
     }
 }
@@ -33,9 +33,9 @@ protocol RecordFields<Record> {
 
     /// A field that is omitted when it has no value.
     mutating func optional<Value: WireValue>(_ name: String, _ value: (Record) -> Value?) throws(ShapeProblem) -> Value?
-    /// The fields of another record, which the JSON contains beside the record's own.
+    /// The fields of another record, which the JSON contains in addition to the record's own.
     mutating func part<Part: WireRecord>(_ part: (Record) -> Part) throws(ShapeProblem) -> Part
-    /// The fields of a value that parses its own JSON, which the JSON contains beside the record's own.
+    /// The fields of a value that parses its own JSON, which the JSON contains in addition to the record's own.
     mutating func part<Part: JSONShaped>(
         _ names: [String], _ part: (Record) -> Part, _ read: (JSONText) throws(ShapeProblem) -> Part
     ) throws(ShapeProblem) -> Part

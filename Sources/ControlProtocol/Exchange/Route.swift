@@ -20,7 +20,7 @@ package struct Route: Sendable {
     }
 }
 
-/// The answer to a request, with what the server must know to produce it.
+/// The answer to a request, with the information that the server needs to produce it.
 package enum RouteAnswer: Sendable {
     /// The verb was carried out; there is nothing to return.
     case done
@@ -28,7 +28,7 @@ package enum RouteAnswer: Sendable {
     case value(JSONText, status: Int = 200)
     /// A value whose size depends on the request. The server produces few of them at a time.
     case large(@Sendable () async throws -> JSONText)
-    /// Such a value in another format.
+    /// A value whose size depends on the request, in another format than JSON.
     case text(type: String, @Sendable () async throws -> String)
     /// A listing, which the server produces as fast as the caller reads it.
     case listing(Pieces)

@@ -2,9 +2,9 @@ import Jobs
 
 /// The verbs of Halyard, which the control socket offers and the command line uses.
 ///
-/// There are two implementations: a client of the daemon's socket, behind which the daemon has a
-/// ``StoreControl`` of its store, and, if no daemon runs, a ``StoreControl`` of the database whose lock the
-/// caller holds. A change that a verb reports as done survives a power cut.
+/// There are two implementations: a client of the daemon's socket, whose calls the daemon passes to
+/// a ``StoreControl``, and, if no daemon runs, a ``StoreControl`` in the process that holds the database's
+/// lock. A change that a verb reports as done survives a power cut.
 ///
 /// Every verb throws ``ControlProblem``. The documentation of a verb names only the codes that are specific to it.
 /// In addition, every verb may throw these codes:
@@ -29,7 +29,7 @@ public protocol JobControl: JobVerbs, GraphVerbs, QueueVerbs, DefinitionVerbs, S
     ///
     /// - Parameter size: The total size of the chunks in bytes, which is checked; nil if it is not known.
     /// - Returns: The name for the input's `file` field, `spool:…`. The file is removed when no job needs it
-    ///   any more: when its job has succeeded or was pruned, or after a day if no job ever named it.
+    ///   any more: when its job has succeeded or was pruned, or after a day if no job ever used it.
     /// - Throws: ``ControlProblem``: `tooLarge` if the file is larger than the whole spool, `unavailable` if
     ///   the spool or the disk is full, `invalidRequest` if the file is incomplete, `noDaemon` if no daemon is
     ///   running. Nothing was stored, and retrying is safe.

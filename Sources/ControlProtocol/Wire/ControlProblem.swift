@@ -21,9 +21,9 @@ public struct ControlProblem: Error, Sendable, Hashable {
         case unknownQueue = "unknown-queue"
         /// There is no such job, graph, definition or schedule; it may have been pruned or removed.
         case notFound = "not-found"
-        /// The document of definitions is wrong, or a change of definitions is refused. Nothing was changed.
+        /// The document of definitions is wrong, or a change to definitions is refused. Nothing was changed.
         case invalidDefinitions = "invalid-definitions"
-        /// The daemon's configuration; the message says what is wrong with it.
+        /// The daemon's configuration is invalid; the message says why.
         case invalidConfiguration = "invalid-configuration"
         /// The key was used for another request.
         case keyReused = "key-reused"
@@ -130,7 +130,7 @@ extension ControlProblem {
     }
 }
 
-/// Makes a sentence of a clause, since the model describes its problems in clauses.
+/// Turns a clause into a sentence, since the types in `Jobs` describe their problems in clauses.
 package func sentence(_ clause: String) -> String {
     guard let first = clause.first else { return clause }
     let ending = clause.hasSuffix(".") || clause.hasSuffix("?") ? "" : "."

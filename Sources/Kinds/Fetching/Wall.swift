@@ -23,7 +23,7 @@ enum Wall {
             status: response.status, url: response.url)
     }
 
-    /// Whether this title is typical of a wall. Real pages about walls may have it, too.
+    /// Whether this title is typical of a wall. Real pages about walls may also have it.
     static func suspects(_ title: String?) -> Bool {
         let title = title?.lowercased() ?? ""
         return [robotTitles, robotWords, missingTitles, missingWords].joined().contains { begins(title, with: $0) }

@@ -3,7 +3,7 @@ import Glibc
 import Pages
 import Synchronization
 
-/// A process that parses documents for another process and is allowed nothing but computing.
+/// A process that parses documents for another process and can only compute.
 ///
 /// It first limits itself (768 MiB of address space, 60 s of processor time, no files, no processes) and installs a
 /// filter that makes the kernel kill it at any system call that parsing does not need. From then on it cannot open a

@@ -44,7 +44,7 @@ public struct Unfurl: Kind {
         try Self.check(input.timeout?.duration.milliseconds, of: "timeout")
         let limit = input.maxRedirects ?? configuration.maxRedirects
         let timeout = input.timeout?.duration ?? configuration.timeout
-        // The resolution has its own time limit, since callers that join it later have limits of their own.
+        // The resolution has its own time limit, since callers that join it later have their own limits.
         let longest = max(timeout, configuration.timeout)
         let key = Resolutions.Key(
             url: "\(start)", limit: limit, readsPage: input.readPage ?? true, timeout: longest)

@@ -4,7 +4,7 @@ import WebSyntax
 /// A server that a credential may be sent to, written `NAME=ORIGIN`: `storage=https://s3.example.org`.
 ///
 /// An origin is a scheme, a host and a port. All three must be the same, so that users who may name a credential in a
-/// job cannot send it to a server of their own.
+/// job cannot send it to their own server.
 public struct CredentialOrigin: Sendable, Hashable, CustomStringConvertible {
     /// The name of the credential.
     public let name: String

@@ -27,7 +27,7 @@ enum ServerDigest {
     /// - Returns: Nil if the server reported no SHA-256.
     static func isSame(_ response: ResponseHead, as digest: [UInt8], isHead: Bool = false) -> Bool? {
         var named = response.headers["x-amz-checksum-sha256"]
-        // `Repr-Digest` covers the stored content only if the response is not a representation of its own, such as a
+        // `Repr-Digest` covers the stored content only if the response is not itself a representation, such as a
         // page that reports success. `Content-Digest` always covers the response's own body.
         let isStored =
             isHead || response.status == 204 || response.headers["content-length"].first == "0"

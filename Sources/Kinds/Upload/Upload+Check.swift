@@ -125,7 +125,7 @@ extension KindFailure {
 extension Upload.Input {
     fileprivate init(_ planned: PlannedInput) throws(KindFailure) {
         var planned = planned
-        // The job will name the target; until then, any URL serves.
+        // The job will name the target; until then, an arbitrary URL is checked.
         if planned.stage == .definition, var fields = JSONObject(planned.input), fields["to"]?.isNull ?? true {
             fields["to"] = JSONText(string: "http://localhost/")
             planned.input = fields.text

@@ -43,7 +43,7 @@ public struct Upload: Kind {
             isForGood: { job.isStoppedForGood || $0.reason != .cancelled && job.wouldEnd(with: $0) })
     }
 
-    /// - Parameter isForGood: Whether nobody will continue the upload after this failure.
+    /// - Parameter isForGood: Whether no attempt will continue the upload after this failure.
     private func run(
         _ input: Input, context: OperationContext, checkpoint: CheckpointFile?, isForGood: (KindFailure) -> Bool
     ) async throws(KindFailure) -> Output {

@@ -2,7 +2,7 @@ import NIOHTTP1
 import Web
 import WebSyntax
 
-/// Deletes the server's part of an upload that nobody will finish. Otherwise the server would keep it, and charge for
+/// Deletes the server's part of an upload that will not be continued. Otherwise the server would keep it, and charge for
 /// it.
 struct UploadDeletion: Sendable {
     let client: OutgoingClient

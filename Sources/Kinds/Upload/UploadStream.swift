@@ -15,7 +15,7 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
 
     private final class Reading: Sendable {
         let state: Mutex<State>
-        /// Ends when the last buffer has been passed on, or when no more buffers will be.
+        /// Ends when the last buffer has been passed on, or when the stream stops.
         let end = AsyncStream.makeStream(of: Void.self)
 
         init(_ digest: Digest?, from offset: Int64, of source: UploadSource) {
@@ -59,12 +59,12 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
     private let buffers: BufferBudget
     private let reading: Reading
     private let expected: [UInt8]?
-    /// Is awaited before the first byte is passed on.
+    /// Runs to its end before the first byte is passed on.
     private let beforeStart: (@Sendable () async -> Void)?
 
     /// - Parameters:
     ///   - digest: The digest of the source before the piece. Reading adds the piece to it. Nil if no digest is needed.
-    ///   - expected: The digest that the whole source must have; nil if any will do.
+    ///   - expected: The digest that the whole source must have; nil if any digest is accepted.
     init(
         source: UploadSource, piece: UploadRequest.Piece, digest: Digest?, expected: [UInt8]?,
         threads: NIOThreadPool, progress: UploadProgress? = nil, throttle: Throttle = Throttle(bytesPerSecond: nil),
@@ -103,7 +103,7 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
         }
     }
 
-    /// Waits until all buffers have been passed on, or no more will be.
+    /// Waits until all buffers have been passed on, or the stream has stopped.
     func waitUntilGiven() async { for await _ in reading.end.stream {} }
 
     /// How much of the limit is left until the server must have accepted the bytes that were offered to it.

@@ -2,7 +2,7 @@ import Glibc
 import WebSyntax
 
 /// Signs in a page's bytes that distinguish a wall from a real page: whether the page describes itself, and what it
-/// asks of its reader.
+/// demands of the visitor.
 package struct PageSigns: Codable, Sendable, Hashable {
     /// Whether the page describes itself: with an article, a canonical address, a description, a feed or linked data.
     package private(set) var describesItself = false

@@ -79,8 +79,8 @@ struct LinkedData: Sendable {
             CharacterReferences.decode(text).bareLetters
         }
 
-        /// Whether the text is one of the titles, or one of the two begins with the other and both have at least 15
-        /// bytes.
+        /// Whether the text equals one of the titles, or one of the titles begins with the text or the text with it, if
+        /// both have at least 15 bytes.
         fileprivate func isTitled(_ text: String) -> Bool {
             let text = Self.letters(text)
             return titles.contains {

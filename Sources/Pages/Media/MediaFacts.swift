@@ -12,7 +12,7 @@ package struct MediaFacts: Codable, Sendable, Hashable {
 
     /// Reads a file's metadata. Returns nil if the format is unknown.
     ///
-    /// - Parameter gap: The part of the file that is missing in `bytes`, if they are the two ends of a long PDF.
+    /// - Parameter gap: The part of the file that is missing from `bytes`, if they are the two ends of a long PDF.
     init?(_ bytes: [UInt8], gap: Range<Int>? = nil) {
         let reader = Bytes(bytes)
         guard

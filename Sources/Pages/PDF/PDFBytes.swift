@@ -9,7 +9,7 @@ struct PDFBytes {
 
     /// - Parameters:
     ///   - bytes: The bytes that were read.
-    ///   - gap: The part of the file that is missing in `bytes`; nil if they are the whole file or its beginning.
+    ///   - gap: The part of the file that is missing from `bytes`; nil if they are the whole file or its beginning.
     /// - Returns: Nil if the file is not a PDF.
     init?(_ bytes: [UInt8], gap: Range<Int>?) {
         guard let mark = bytes.prefix(1024).firstIndex(of: Array("%PDF-".utf8)) else { return nil }

@@ -12,7 +12,7 @@ struct PDFFacts: Hashable {
     /// The number of bytes of the XMP metadata that are read.
     private static let maxMetadata = 512 << 10
 
-    /// - Parameter gap: The part of the file that is missing in `bytes`, if they are the two ends of a long file.
+    /// - Parameter gap: The part of the file that is missing from `bytes`, if they are the two ends of a long file.
     /// - Returns: Nil if the file is not a PDF.
     static func read(_ bytes: [UInt8], gap: Range<Int>? = nil) -> PDFFacts? {
         var budget = PDFBudget(for: bytes.count)

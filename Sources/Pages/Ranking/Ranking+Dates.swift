@@ -18,7 +18,7 @@ extension Ranking {
                 ("url", Self.date(in: url) ?? Self.dayNumber(in: url)), ("text", shownDate),
             ]
         if let found = firstDate("published", candidates) {
-            // Publishers may change the date when they republish a page. The date in its address stays the first one.
+            // Publishers may change the date when they republish a page. The date in its address does not change.
             if let first = Self.date(in: url).flatMap({ WildDate.iso($0) }), WildDate.days(from: first, to: found) > 7 {
                 take("published", first, from: "url", over: found)
                 return first

@@ -5,7 +5,7 @@ extension DocumentMetadata {
     ///
     /// - Parameters:
     ///   - contentType: The media type that the server sent; nil if it sent none.
-    ///   - gap: The part of the document that is missing in `bytes`, if they are the two ends of a long PDF.
+    ///   - gap: The part of the document that is missing from `bytes`, if they are the two ends of a long PDF.
     init(of bytes: [UInt8], url: WebURL, contentType: String?, gap: Range<Int>? = nil) {
         self.init(url: "\(url)", contentType: contentType)
         self.bytes = bytes.count

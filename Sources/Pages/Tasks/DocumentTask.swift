@@ -15,7 +15,7 @@ package struct DescribeTask: DocumentTask {
     package static let name = "describe"
     var url: String
     var contentType: String?
-    /// The part of the document that is missing in the bytes, if they are the two ends of a long PDF.
+    /// The part of the document that is missing from the bytes, if they are the two ends of a long PDF.
     var gap: Range<Int>?
 
     package init(url: String, contentType: String?, gap: Range<Int>? = nil) {

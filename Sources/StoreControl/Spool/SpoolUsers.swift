@@ -116,7 +116,7 @@ final class SpoolUsers: Sendable {
         }
     }
 
-    /// Reads which jobs need a file, and removes files that no job has named for a day. Call it once, when the
+    /// Reads which jobs need a file, and removes files that no job has used for a day. Call it once, when the
     /// daemon starts and before jobs run. It reads no jobs if the spool contains no complete file.
     func recover(now: Timestamp) async throws(ControlProblem) {
         if try await spool.files().contains(where: { $0.print != nil }) { try await learnUses() }

@@ -14,7 +14,7 @@ public final class StoreControl: JobControl {
     let currentCatalog: CurrentCatalog
     let spoolUsers: SpoolUsers?
     private let watchBudget = WatchBudget()
-    /// Held from the check of a change of definitions or queues until the change is written, so that the check
+    /// Held from the check of a change to definitions or queues until the change is written, so that the check
     /// stays valid.
     private let changing = AsyncSemaphore(1)
     /// Held from the planning of very many jobs until they are written. A small request may create 100,000

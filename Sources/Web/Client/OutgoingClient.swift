@@ -6,7 +6,7 @@ import NIOPosix
 import Synchronization
 import WebSyntax
 
-/// The one way out: every HTTP request that Halyard sends goes through this client.
+/// Sends every HTTP request of Halyard.
 ///
 /// The client resolves the host once, checks each address against the ``AddressPolicy``, and connects only to an
 /// address that passed. It never follows redirects: each hop is a new request, which is checked again.

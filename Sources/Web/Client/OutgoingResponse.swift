@@ -13,7 +13,7 @@ package struct ResponseHead: Sendable {
     package var version = "1.1"
     /// The time from the start of the request to the arrival of the response's headers, including the time to connect.
     package var duration = Duration.zero
-    /// The wait that the server asks for with `Retry-After`, at most ``OutgoingLimits/retryAfter``. Nil if the header
+    /// The wait that the server requests with `Retry-After`, at most ``OutgoingLimits/retryAfter``. Nil if the header
     /// is missing or invalid, or is a date in the past.
     package let retryAfter: Duration?
 

@@ -17,7 +17,7 @@ final class Exchange: Sendable {
         var pieces = WaitingPieces()
         var end: Result<Void, any Error>?
         var waiter: (need: Need, continuation: CheckedContinuation<Void, Never>)?
-        /// Whether the loop has stopped reading because of I3.
+        /// Whether the loop has stopped reading because too many bytes wait (3).
         var isHeld = false
 
         func satisfies(_ need: Need) -> Bool {
@@ -153,7 +153,6 @@ final class Exchange: Sendable {
 
     private func end(_ end: Result<Void, any Error>) {
         state.withLock { state in
-            // I2
             if state.end == nil { state.end = end }
         }
         wake()

@@ -265,7 +265,7 @@ final class ExchangeHandler: ChannelDuplexHandler {
     }
 
     /// Begins to close the connection. Over TLS, this lasts until the server agrees, or for some seconds if it does
-    /// not. The channel counts as active meanwhile, so the pool must not give the connection to another exchange.
+    /// not. Until then, the channel counts as active, so the pool must not give the connection to another exchange.
     private func close() {
         isClosing = true
         if let connection { pool.withdraw(connection) }
@@ -284,7 +284,7 @@ final class ExchangeHandler: ChannelDuplexHandler {
 
     // MARK: Time
 
-    /// Postpones the time at which a connection without any traffic is given up. Moving a timer costs more than a
+    /// Postpones the time at which a connection without any traffic is closed. Moving a timer costs more than a
     /// request. So a timer that is set too early is not moved, but set again when it fires.
     private func noteActivity() {
         lastActivity = .now()

@@ -81,7 +81,7 @@ final class HostLimiter: Sendable {
 
     /// Waits until fewer than ``HostLimits/concurrent`` requests to the host are running.
     ///
-    /// - Returns: False if the task was cancelled meanwhile. In that case the request does not count as running.
+    /// - Returns: False if the task was cancelled during the wait. In that case the request does not count as running.
     private func acquire(_ key: String) async -> Bool {
         if Task.isCancelled { return false }
         let waiter = Waiter<Void>()

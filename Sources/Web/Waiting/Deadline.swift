@@ -18,7 +18,7 @@ package func withDeadline<T: Sendable>(
 ///
 /// - Parameters:
 ///   - left: Returns how much time is left. It is called again after that time, since the clock behind it may have been
-///     paused meanwhile.
+///     paused.
 ///   - failure: The error to throw when no time is left; evaluated only then.
 package func withLimit<T: Sendable>(
     left: @escaping @Sendable () -> Duration, failure: @autoclosure @escaping @Sendable () -> KindFailure,
