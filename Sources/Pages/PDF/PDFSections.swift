@@ -34,7 +34,7 @@ struct PDFSections {
             guard seen.count <= Self.maxSections else { break }
             guard let section = add(at: offset) else {
                 // Word writes an empty newest table, whose predecessor lists every object outside object streams.
-                if places.isEmpty, seen.count > 1 { continue }
+                if locations.isEmpty, seen.count > 1 { continue }
                 break
             }
             if seen.count == 1 { trailer = section }
