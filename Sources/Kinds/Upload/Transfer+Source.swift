@@ -62,6 +62,7 @@ extension Transfer {
     ///
     /// - Parameter digest: The SHA-256 of the source, if it is known.
     /// - Returns: Nil if it differs, or if the server does not report what to compare.
+    /// - Throws: The failure of the request, also if the server is busy.
     func stored(at url: WebURL, _ digest: [UInt8]? = nil) async throws(KindFailure) -> Stored? {
         var request = UploadRequest(.HEAD, url, plan.headers)
         if signature == nil {
@@ -70,6 +71,9 @@ extension Transfer {
             request.headers.replaceOrAdd(name: "x-amz-checksum-mode", value: "ENABLED")
         }
         let reply = try await perform(request)
+        // A server that is busy has not said what it stores.
+        let failure = KindFailure.status(reply.head, at: url)
+        if !reply.head.isSuccess, failure.isRetryable { throw failure }
         let etag = reply.headers["etag"].first?.unquoted
         guard reply.head.isSuccess,
             ServerDigest.isSame(reply.head, as: [], isHead: true) != nil || etag?.utf8.count == 32

@@ -59,6 +59,8 @@ struct Transfer: Sendable {
     ) async throws(KindFailure) -> UploadReply {
         let begun = digest
         var next = request
+        // A redirect ends the wait for `100 Continue`, and the next server must be asked again.
+        var interim = interim
         for _ in 0...5 {
             digest = begun
             let reply: UploadReply
@@ -72,6 +74,7 @@ struct Transfer: Sendable {
                 return reply
             }
             next.url = try target(of: reply.head, from: request.url)
+            interim = InterimAnswers()
         }
         throw KindFailure(.tooManyRedirects, at: request.url, "more than 5 redirects; use the final address in `to`.")
     }

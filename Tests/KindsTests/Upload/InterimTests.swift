@@ -36,6 +36,19 @@ import Web
         }
     }
 
+    @Test func bodyWaitsForEachServerOfARedirect() async throws {
+        try await LoopbackServer.with { _ in
+            .respond(201)
+        } greeting: {
+            $0.path == "/" ? .respond(307, [("location", "/there"), ("connection", "close")]) : .silence
+        } _: { server in
+            let start = ContinuousClock.now
+            _ = try await send(Self.large, to: server)
+            #expect(ContinuousClock.now - start >= .seconds(1))
+            #expect(server.requests.map(\.path) == ["/there"])
+        }
+    }
+
     @Test func smallBodyIsSentAtOnce() async throws {
         try await LoopbackServer.with { _ in
             .respond(201)

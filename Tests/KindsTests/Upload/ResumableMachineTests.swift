@@ -341,4 +341,18 @@ import WebSyntax
         try session.answer(204, ["upload-offset": "\(3 << 19)"])
         #expect(session.output?.isChecksumConfirmed == isWhole)
     }
+
+    /// The requests of the draft contain no checksums, even if the server also speaks tus.
+    @Test func draftConfirmsNoChecksum() throws {
+        var session = try Session(.draft, size: 3 << 19)
+        try session.begin()
+        let offers: HTTPHeaders = [
+            "location": Self.place, "upload-limit": "max-append-size=\(1 << 20)",
+            "tus-extension": "creation,checksum", "tus-checksum-algorithm": "sha1",
+        ]
+        try session.answer(201, offers)
+        try session.answer(204, ["upload-offset": "\(1 << 20)", "upload-complete": "?0"])
+        try session.answer(204, ["upload-offset": "\(3 << 19)", "upload-complete": "?1"])
+        #expect(session.output != nil && session.output?.isChecksumConfirmed != true)
+    }
 }

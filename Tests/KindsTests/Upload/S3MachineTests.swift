@@ -244,6 +244,9 @@ import WebSyntax
         try session.begin(from: session.checkpoint(parts))
         try session.answer(404)
         #expect(session.wants == ["HEAD "])
+        // A busy server has not said whether the object is there.
+        try session.answer(503)
+        #expect(session.wants == ["HEAD "])
         try session.answer(200, ["etag": isThere ? S3Answer.etag(of: parts) : "\"other\""])
         #expect((session.output != nil) == isThere)
         #expect(session.wants == (isThere ? [] : ["POST uploads"]))
@@ -269,6 +272,8 @@ import WebSyntax
         try session.lose()
         try session.answer(status)
         #expect(session.wants == ["HEAD "])
+        try session.answer(503)
+        #expect(session.wants == ["HEAD "] && session.failure == nil)
         let parts = try #require(session.saved.last).parts
         let etag = isThere ? S3Answer.etag(of: parts) : "\"other\""
         try session.answer(200, ["etag": etag])

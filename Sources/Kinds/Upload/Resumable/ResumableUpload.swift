@@ -168,7 +168,8 @@ struct ResumableUpload: UploadMachine {
 
     private mutating func started(at reached: Progress) -> [Step] {
         chunk = min(plan.chunkBytes, offer.maxPiece.map { max(1, $0) } ?? .max)
-        isChecked = offer.checksum != nil && reached.offset == 0 && reached.completion == nil
+        // Only the requests of tus contain checksums.
+        isChecked = dialect == .tus && offer.checksum != nil && reached.offset == 0 && reached.completion == nil
         return confirm(reached)
     }
 

@@ -53,7 +53,7 @@ struct S3Multipart: UploadMachine {
         case .parts(let saved, let stored, let marker):
             return try partsListed(try answer.reply, saved, stored, marker)
         case .earlierObject(let saved):
-            let reply = try answer.reply
+            let reply = try objectReply(answer)
             guard isObject(reply, of: saved.parts) else { return [.forget] + (try create()) }
             earlierObject = reply
             return try resume(saved)
@@ -66,7 +66,7 @@ struct S3Multipart: UploadMachine {
         case .part(let part): return try partStored(try answer.reply, part)
         case .completion: return try completed(answer)
         case .completedObject(let failure):
-            let reply = try answer.reply
+            let reply = try objectReply(answer)
             guard let parts, isObject(reply, of: parts.checkpoint.parts) else { return [.fail(failure)] }
             // With 412, the parts that this attempt sent again still belong to an unfinished upload, which is no longer
             // needed.
@@ -287,6 +287,15 @@ struct S3Multipart: UploadMachine {
         }
     }
 
+    /// The response to a request for the object. A server that is busy has not said whether the object is there, so the
+    /// request is repeated.
+    private func objectReply(_ answer: UploadAnswer) throws(KindFailure) -> UploadReply {
+        let reply = try answer.reply
+        let failure = plan.s3Failure(reply)
+        if !reply.head.isSuccess, failure.isRetryable { throw failure }
+        return reply
+    }
+
     private func isObject(_ reply: UploadReply, of parts: [Checkpoint.Part]) -> Bool {
         reply.head.isSuccess && reply.headers["etag"].first?.unquoted == S3Answer.etag(of: parts).unquoted
     }
@@ -340,7 +349,7 @@ struct S3Search: Sendable {
     /// Returns the reply; nil after a failure that leaves it unknown what the store has begun.
     func reply(in answer: UploadAnswer) throws(KindFailure) -> UploadReply? {
         do throws(KindFailure) { return try answer.reply } catch {
-            guard error.isRetryable else { return nil }
+            guard error.isRetryable || error.reason == .cancelled else { return nil }
             throw error
         }
     }
