@@ -36,4 +36,15 @@ import Testing
         let found = counts.first { scanner.advance(to: Array((page + more)[..<$0])) }
         #expect((page.count...page.count * 5 / 4).contains(found ?? 0))
     }
+
+    /// The scanner waits for more bytes of a long token, and none come when the connection ends.
+    @Test func headOfAnInterruptedPageIsFound() {
+        let page = Array(
+            ("<head><script>" + String(repeating: "x", count: 20_000) + "</script><meta name=a content=b></head><body>")
+                .utf8)
+        var watch = DocumentWatch(contentType: "text/html")
+        for end in stride(from: 1400, to: page.count, by: 1400) { _ = watch.look(at: Array(page[..<end])) }
+        #expect(watch.suffices(page))
+        #expect(!watch.suffices(Array(page.prefix(20_000))))
+    }
 }

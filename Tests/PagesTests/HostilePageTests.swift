@@ -12,7 +12,8 @@ import WebSyntax
             quotes, lessThans, nulls, tables, formatting, metas, headings, items, classes, jsonDepth, jsonGarbage,
             jsonNesting,
             jsonNumbers, selects,
-            foreign, templates, titles, times, charsets, scripts, foreignText, jsonQuotes
+            foreign, templates, titles, times, charsets, scripts, foreignText, jsonQuotes,
+            sharedItems
 
         var page: String {
             func many(_ text: String, _ count: Int = 300_000) -> String {
@@ -53,6 +54,9 @@ import WebSyntax
             case .foreignText: many("<svg><![CDATA[]]")
             case .jsonQuotes:
                 "<script type=application/ld+json>{\"@type\":\"x" + many("\" , \"") + many(" ") + "</script>"
+            case .sharedItems:
+                "<div itemscope>" + many("<div itemscope itemprop='a b c d'>", 5)
+                    + many("<p itemscope itemprop='a b c d'><meta itemprop='n o p q' content=x></p>", 490)
             }
         }
     }

@@ -24,10 +24,15 @@ struct Microdata {
         items[item].texts.append((name, value))
     }
 
-    /// Returns the items that are not properties of other items.
-    func objects() -> [JSONValue] { items.indices.filter { !items[$0].isNested }.map { object($0, depth: 0) } }
+    /// Returns the items that are not properties of other items. An item occurs once for each of its names, and so do
+    /// the items in it, so the number of objects is limited.
+    func objects() -> [JSONValue] {
+        var left = 3000
+        return items.indices.filter { !items[$0].isNested }.map { object($0, depth: 0, &left) }
+    }
 
-    private func object(_ index: Int, depth: Int) -> JSONValue {
+    private func object(_ index: Int, depth: Int, _ left: inout Int) -> JSONValue {
+        left -= 1
         let item = items[index]
         var members: [(name: String, value: JSONValue)] = [("@type", .string(item.type))]
         var values: [String: [JSONValue]] = [:]
@@ -37,7 +42,9 @@ struct Microdata {
             values[name, default: []].append(value)
         }
         for (name, value) in item.texts { add(name, .string(value)) }
-        if depth < 6 { for (name, child) in item.children { add(name, object(child, depth: depth + 1)) } }
+        for (name, child) in item.children where depth < 6 && left > 0 {
+            add(name, object(child, depth: depth + 1, &left))
+        }
         for name in order {
             members.append((name, values[name]?.count == 1 ? values[name]?[0] ?? .null : .array(values[name] ?? [])))
         }

@@ -43,9 +43,9 @@ package struct DocumentWatch {
 
     /// Whether the received part of an interrupted document contains its metadata: a page whose head is complete, a
     /// file whose beginning is enough, or a PDF that includes its end.
-    package mutating func suffices(_ bytes: [UInt8]) -> Bool {
+    package func suffices(_ bytes: [UInt8]) -> Bool {
         switch sort ?? Self.sort(of: bytes, contentType) {
-        case .page: hasSeenHead || head.advance(to: bytes)
+        case .page: hasSeenHead || HeadScanner.findsEnd(in: bytes)
         case .file: true
         case .whole: bytes.suffix(1024).firstIndex(of: Array("%%EOF".utf8)) != nil
         }

@@ -1,6 +1,7 @@
 /// Finds the end of a page's head in bytes that arrive piece by piece.
 ///
-/// It ignores `</head>` and `<body` in comments, scripts and attribute values.
+/// It ignores `</head>` and `<body` in comments, scripts and attribute values. If a piece ends in the end tag of a script, it
+/// may find the end too early, which costs one more look at the page.
 package struct HeadScanner {
     /// The end of the last token that is certainly complete.
     private var at = 0
@@ -8,6 +9,13 @@ package struct HeadScanner {
     private var needed = 0
 
     package init() {}
+
+    /// Whether the bytes of an interrupted page contain the end of the head.
+    static func findsEnd(in bytes: [UInt8]) -> Bool {
+        // A new scanner waits for no more bytes.
+        var scanner = HeadScanner()
+        return scanner.advance(to: bytes)
+    }
 
     /// Looks at the bytes that arrived since the last call.
     ///
