@@ -19,9 +19,10 @@ let package = Package(
     platforms: [.macOS(.v15)],
     targets: [
         .systemLibrary(name: "CCompression"),
-        .target(name: "WebSyntax", swiftSettings: settings),
+        .target(name: "CivilCalendar", swiftSettings: settings),
+        .target(name: "WebSyntax", dependencies: ["CivilCalendar"], swiftSettings: settings),
         .target(name: "Decompression", dependencies: ["CCompression"], swiftSettings: settings),
-        .target(name: "Pages", dependencies: ["Decompression", "WebSyntax"], swiftSettings: settings),
+        .target(name: "Pages", dependencies: ["CivilCalendar", "Decompression", "WebSyntax"], swiftSettings: settings),
         .target(
             name: "Web", dependencies: ["WebSyntax"], sources: ["Redirects/Refresh.swift"], swiftSettings: settings),
         .target(
