@@ -147,16 +147,17 @@ import Testing
             DELETE FROM job_input;
             INSERT INTO job_input VALUES
                 (1, '{"timeout_ms":1}'), (2, '{"url":"x","timeout_ms":1500,"max_bytes":7,"max_bytes_per_second":9,"n":{"max_bytes":1}}'),
-                (3, '{"url": "x"}'), (4, '{"timeout_ms":null,"max_bytes":2}'), (5, '["timeout_ms"]');
+                (3, '{"url": "x"}'), (4, '{"timeout_ms":null,"max_bytes":2}'), (6, '{"timeout_ms":2e3}'), (5, '["timeout_ms"]'),
+                (7, '{"timeout_ms"'), (8, '{"timeout_ms":12,"x":"' || hex(zeroblob(524276)) || '"}');
             INSERT INTO definition (id, name, revision, kind, queue, priority, retry, max_attempts, input, updated_ms)
             VALUES (90, 'e', 1, 'enrich', 'net', 0, '{}', 5, '{"max_bytes":5}', 0);
             UPDATE job SET definition_id = 90 WHERE id > 1
             """#)
         try connection.migrate(path: directory.database)
         #expect(
-            try connection.text("SELECT group_concat(input, ' ') FROM job_input ORDER BY job_id")
+            try connection.text("SELECT group_concat(substr(input, 1, 100), ' ') FROM job_input WHERE job_id < 8")
                 == #"{"timeout_ms":1} {"url":"x","n":{"max_bytes":1},"timeout":"1500ms","max_size":7,"max_rate":9} "#
-                + #"{"url": "x"} {"max_size":2} ["timeout_ms"]"#)
+                + #"{"url": "x"} {"max_size":2} ["timeout_ms"] {"timeout":"2000ms"} {"timeout_ms""#)
         #expect(try connection.text("SELECT input FROM definition WHERE id = 90") == #"{"max_size":5}"#)
     }
 

@@ -24,24 +24,27 @@ extension Migration {
     private static let inputFields: SQL = """
         UPDATE job_input
         SET    input = \(renamedFields)
-        WHERE  \(hasFormerField) AND job_id IN (
+        WHERE  \(canBeRenamed) AND job_id IN (
                    SELECT job.id FROM job JOIN definition ON definition.id = job.definition_id
                    WHERE  definition.kind IN ('upload', 'unfurl', 'enrich'));
 
         UPDATE definition
         SET    input = \(renamedFields)
-        WHERE  \(hasFormerField) AND kind IN ('upload', 'unfurl', 'enrich');
+        WHERE  \(canBeRenamed) AND kind IN ('upload', 'unfurl', 'enrich');
         """
 
-    private static let hasFormerField: SQL = """
+    /// Whether the input has a former field, and is not too large with the new names.
+    private static let canBeRenamed: SQL = """
         iif(json_valid(input),
-            coalesce(input -> '$.timeout_ms', input -> '$.max_bytes', input -> '$.max_bytes_per_second'), NULL) IS NOT NULL
+            coalesce(input -> '$.timeout_ms', input -> '$.max_bytes', input -> '$.max_bytes_per_second') IS NOT NULL
+                AND length(CAST(\(renamedFields) AS BLOB)) <= 1048576,
+            0)
         """
 
     /// A null removes the field.
     private static let renamedFields: SQL = """
         json_patch(input, json_object(
-            'timeout', (input ->> '$.timeout_ms') || 'ms', 'timeout_ms', NULL,
+            'timeout', CAST(input ->> '$.timeout_ms' AS INTEGER) || 'ms', 'timeout_ms', NULL,
             'max_size', input -> '$.max_bytes', 'max_bytes', NULL,
             'max_rate', input -> '$.max_bytes_per_second', 'max_bytes_per_second', NULL))
         """
