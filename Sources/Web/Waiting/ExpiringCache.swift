@@ -1,30 +1,39 @@
 /// Values that are kept until they expire, for at most ``capacity`` keys.
 ///
 /// If the cache is full of values that have not expired, a new key replaces a random other one, so that somebody with
-/// many keys cannot keep other keys out.
+/// many keys cannot keep other keys out. Inlinable, since other modules keep large values: code that is not specialized for
+/// them copies each one several times.
+@usableFromInline
 package struct ExpiringCache<Key: Hashable & Sendable, Value: Sendable, Moment: Comparable & Sendable>: Sendable {
-    private struct Entry {
-        var value: Value
-        var until: Moment
+    @usableFromInline
+    struct Entry: Sendable {
+        @usableFromInline var value: Value
+        @usableFromInline var until: Moment
         /// The index of the key in `keys`.
-        var index: Int
+        @usableFromInline var index: Int
+
+        @inlinable
+        init(value: Value, until: Moment, index: Int) { (self.value, self.until, self.index) = (value, until, index) }
     }
 
-    private var entries: [Key: Entry] = [:]
+    @usableFromInline var entries: [Key: Entry] = [:]
     /// The keys of all entries. Choosing a random one takes constant time.
-    private var keys: [Key] = []
+    @usableFromInline var keys: [Key] = []
     /// A time before which no value expires.
-    private var firstEnd: Moment?
-    private let capacity: Int
+    @usableFromInline var firstEnd: Moment?
+    @usableFromInline let capacity: Int
 
+    @inlinable
     package init(capacity: Int) { self.capacity = capacity }
 
-    package var isEmpty: Bool { entries.isEmpty }
+    @inlinable package var isEmpty: Bool { entries.isEmpty }
 
+    @inlinable
     package func value(of key: Key, at now: Moment) -> Value? {
         entries[key].flatMap { $0.until > now ? $0.value : nil }
     }
 
+    @inlinable
     package mutating func keep(_ value: Value, of key: Key, until end: Moment, now: Moment) {
         firstEnd = firstEnd.map { min($0, end) } ?? end
         if let index = entries[key]?.index {
@@ -39,6 +48,7 @@ package struct ExpiringCache<Key: Hashable & Sendable, Value: Sendable, Moment: 
         keys.append(key)
     }
 
+    @inlinable
     package mutating func remove(_ key: Key) {
         guard let index = entries.removeValue(forKey: key)?.index else { return }
         let last = keys.removeLast()
@@ -48,7 +58,8 @@ package struct ExpiringCache<Key: Hashable & Sendable, Value: Sendable, Moment: 
         }
     }
 
-    private mutating func removeExpired(_ now: Moment) {
+    @inlinable
+    mutating func removeExpired(_ now: Moment) {
         for (key, entry) in entries where entry.until <= now { remove(key) }
         firstEnd = entries.values.lazy.map(\.until).min()
     }
