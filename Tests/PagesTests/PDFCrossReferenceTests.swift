@@ -47,6 +47,12 @@ import Testing
         #expect(PDFFacts.read(MadePDF.file(trailer: trailer))?.title == "T")
     }
 
+    @Test func emptyNewestTableLeadsToTheCompleteOneWithoutItsStream() {
+        let (bytes, table) = MadePDF.withTable()
+        let newest = "xref 0 0 trailer<</Root 1 0 R/Info 3 0 R/Prev \(table)/XRefStm 9>>startxref \(bytes.count)"
+        #expect(PDFFacts.read(bytes + Array(newest.utf8))?.title == "T")
+    }
+
     @Test func chainOfTablesThatOverlapEnds() {
         // Each table begins a byte behind the one before, and ends where all end.
         let start = 4096

@@ -50,7 +50,7 @@ public enum DocumentSandbox {
             guard question <= SandboxMessage.maxQuestion, document <= SandboxMessage.maxDocument,
                 let questionBytes = receive(question), let documentBytes = receive(document)
             else { return 65 }
-            do throws(SandboxMessage.Problem) {
+            do throws(SandboxMessage.FormatProblem) {
                 let answer = try SandboxMessage.answer(questionBytes, documentBytes)
                 guard send(SandboxMessage.length(answer.count)), send(answer) else { return 65 }
             } catch {

@@ -13,5 +13,5 @@ enum SandboxError: Error, Hashable {
     case tooLate(Duration)
     /// The document or the question about it is longer than a sandbox accepts.
     case tooLarge
-    case invalid(SandboxMessage.Problem)
+    case invalid(SandboxMessage.FormatProblem)
 }

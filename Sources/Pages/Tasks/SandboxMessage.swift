@@ -9,7 +9,7 @@ package enum SandboxMessage {
     package static let maxDocument = 32 << 20
     package static let maxAnswer = 16 << 20
 
-    package enum Problem: Error {
+    package enum FormatProblem: Error {
         /// The question cannot be encoded, is invalid, or names no known task.
         case question
         /// The answer cannot be encoded or is invalid.
@@ -23,7 +23,7 @@ package enum SandboxMessage {
 
     private struct Name: Codable { var name: String }
 
-    package static func question<Task: DocumentTask>(_ task: Task) throws(Problem) -> [UInt8] {
+    package static func question<Task: DocumentTask>(_ task: Task) throws(FormatProblem) -> [UInt8] {
         do {
             return Array(try JSONEncoder().encode(Question(name: Task.name, task: task)))
         } catch {
@@ -32,7 +32,7 @@ package enum SandboxMessage {
     }
 
     /// Decodes a question, runs its task on the document, and returns the encoded answer.
-    package static func answer(_ question: [UInt8], _ document: [UInt8]) throws(Problem) -> [UInt8] {
+    package static func answer(_ question: [UInt8], _ document: [UInt8]) throws(FormatProblem) -> [UInt8] {
         let data = Data(question)
         let name = try decode(Name.self, data).name
         let tasks: [any DocumentTask.Type] = [DescribeTask.self, HeadTask.self, SignsTask.self, MeasureTask.self]
@@ -42,12 +42,12 @@ package enum SandboxMessage {
 
     private static func answer<Task: DocumentTask>(
         _ question: Data, _ document: [UInt8], _: Task.Type
-    ) throws(Problem) -> [UInt8] {
+    ) throws(FormatProblem) -> [UInt8] {
         let answer = try decode(Question<Task>.self, question).task.read(document)
         do { return Array(try JSONEncoder().encode(answer)) } catch { throw .answer }
     }
 
-    private static func decode<Value: Decodable>(_ type: Value.Type, _ question: Data) throws(Problem) -> Value {
+    private static func decode<Value: Decodable>(_ type: Value.Type, _ question: Data) throws(FormatProblem) -> Value {
         do { return try JSONDecoder().decode(type, from: question) } catch { throw .question }
     }
 

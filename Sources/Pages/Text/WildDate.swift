@@ -32,15 +32,15 @@ enum WildDate {
         return second - first
     }
 
-    private enum Token: Hashable {
+    private enum DateToken: Hashable {
         /// A number: its value and its number of digits.
         case number(Int, Int)
         case word(String)
         case mark(Character)
     }
 
-    private static func tokenize(_ text: String) -> [Token] {
-        var tokens: [Token] = []
+    private static func tokenize(_ text: String) -> [DateToken] {
+        var tokens: [DateToken] = []
         var rest = Substring(text)
         while let first = rest.first {
             if first.isASCII, first.isNumber {
@@ -73,7 +73,7 @@ enum WildDate {
 
     private static func isPlausible(_ year: Int) -> Bool { (1990...2100).contains(year) }
 
-    private static func number(_ tokens: ArraySlice<Token>, _ offset: Int) -> (value: Int, digits: Int)? {
+    private static func number(_ tokens: ArraySlice<DateToken>, _ offset: Int) -> (value: Int, digits: Int)? {
         guard tokens.startIndex + offset < tokens.endIndex,
             case .number(let value, let digits) = tokens[tokens.startIndex + offset]
         else {
@@ -84,7 +84,7 @@ enum WildDate {
 
     /// Finds a date in digits: `2024-02-03…`, `2024/2/3`, `20240203`, `03.02.2024`, `25/12/2024`, `12/25/2024`,
     /// `25.12.24`.
-    private static func numeric(_ tokens: [Token], _ order: Order?) -> String? {
+    private static func numeric(_ tokens: [DateToken], _ order: Order?) -> String? {
         for start in tokens.indices {
             let rest = tokens[start...]
             guard let first = number(rest, 0) else { continue }
@@ -133,7 +133,7 @@ enum WildDate {
 
     /// Finds a date with a named month: `24 May 2016`, `May 24th, 2016`, `24. Mai 2016`, `24 de mayo de 2016`, `Tue, 24
     /// May 2016 17:00:00 +0000`.
-    private static func named(_ tokens: [Token]) -> String? {
+    private static func named(_ tokens: [DateToken]) -> String? {
         for (index, token) in tokens.enumerated() {
             guard case .word(let word) = token, let month = month(word) else { continue }
             let before = tokens[..<index].suffix(3).reversed().lazy.compactMap { token -> Int? in
@@ -154,7 +154,7 @@ enum WildDate {
     }
 
     /// Reads an East Asian date: `2024年2月3日`, `2024년 2월 3일`.
-    private static func eastern(_ tokens: ArraySlice<Token>) -> String? {
+    private static func eastern(_ tokens: ArraySlice<DateToken>) -> String? {
         let spaceless = tokens.prefix(9).filter { $0 != .mark(" ") }
         guard spaceless.count >= 5, [.word("年"), .word("년")].contains(spaceless[1]),
             [.word("月"), .word("월")].contains(spaceless[3]), let year = number(spaceless[...], 0), year.digits == 4,
@@ -172,7 +172,7 @@ enum WildDate {
     }
 
     /// Adds a time without colons: `T040506Z`, `T0405+0100`. Returns nil if there is none.
-    private static func withCompactTime(_ day: CivilDate, _ rest: ArraySlice<Token>) -> String? {
+    private static func withCompactTime(_ day: CivilDate, _ rest: ArraySlice<DateToken>) -> String? {
         guard rest.first == .word("t"), let time = number(rest, 1), time.digits == 6 || time.digits == 4 else {
             return nil
         }
@@ -182,7 +182,7 @@ enum WildDate {
         return format(day) + "T" + format(hour, minute, second) + zone(rest.dropFirst(2))
     }
 
-    private static func withTime(_ day: CivilDate, _ rest: ArraySlice<Token>) -> String {
+    private static func withTime(_ day: CivilDate, _ rest: ArraySlice<DateToken>) -> String {
         let date = format(day)
         // Up to three words or marks may separate date and time: `T`, `,`, `at`, `um`.
         guard
@@ -216,7 +216,7 @@ enum WildDate {
         return date + "T" + format(hour, minute.value, second) + zone(rest[at...])
     }
 
-    private static func zone(_ rest: ArraySlice<Token>) -> String {
+    private static func zone(_ rest: ArraySlice<DateToken>) -> String {
         switch rest.first {
         case .word("z"), .word("utc"), .word("gmt"):
             guard case .mark(let sign)? = rest.dropFirst().first, "+-".contains(sign) else { return "Z" }
