@@ -130,7 +130,7 @@ let package = Package(
         // SQLite.
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         module("SQLite", ["CSQLite"]),
-        // What tests read about prepared statements.
+        // Tests use it to read facts about prepared statements.
         .target(
             name: "SQLiteInspection", dependencies: ["CSQLite", "SQLite"], path: "Tests/SQLiteInspection",
             swiftSettings: settings),

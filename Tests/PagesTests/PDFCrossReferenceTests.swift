@@ -11,7 +11,7 @@ import Testing
         let bytes = try #require(PDFBytes(file, gap: nil))
         #expect(PDFSections.read(bytes, &budget)?.locations.count == 3)
         #expect(PDFFacts.read(file)?.title == "T")
-        // Of `1 2 3` and `4 5 6`, by a deflate block that is only stored.
+        // A deflate block that stores the differences of `1 2 3` and `4 5 6` without compression.
         let stored: [UInt8] = [0x01, 6, 0, 0xF9, 0xFF, 1, 1, 1, 4, 1, 1]
         let keys: PDFDictionary = [
             "Filter": .name("FlateDecode"),
@@ -108,7 +108,7 @@ import Testing
         MadePDF.expectNoMetadata(ends)
     }
 
-    /// What the gap cuts is absent, and nothing is read across it.
+    /// The parser omits objects that the gap cuts, and reads nothing across the gap.
     @Test func gapAnywhereHidesOnlyWhatIsInIt() {
         let whole = Array("junk".utf8) + MadePDF.file([3: "<</Title(A longer title)/Author(An author)>>"])
         var complete = 0

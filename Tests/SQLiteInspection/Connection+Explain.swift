@@ -1,7 +1,7 @@
 import CSQLite
 import SQLite
 
-/// What tests read about prepared statements.
+/// Tests use it to read facts about prepared statements.
 extension Connection {
     /// The query plan of a statement: the lines of EXPLAIN QUERY PLAN. Does not run the statement.
     ///

@@ -182,6 +182,7 @@ struct Transfer: Sendable {
                         return wasSent ? .zero : .seconds(1)
                     }
                 }
+                // An error ends only the connection, as above.
                 try? await withLimit(left: left, failure: late) { () async throws(KindFailure) in
                     await response.receive(into: received, upTo: 1 << 20)
                 }

@@ -2,7 +2,7 @@ import NIOHTTP1
 import Web
 import WebSyntax
 
-/// What is to be uploaded where: the facts that every protocol needs for its decisions.
+/// The source and the target of an upload, and the other facts that every protocol needs for its decisions.
 struct UploadPlan: Sendable {
     let url: WebURL
     /// The user's headers and the header with the credential, but no `Content-Type`.

@@ -13,8 +13,8 @@ import Testing
         #expect(access(bed.database, F_OK) != 0)
     }
 
-    /// What the configuration names wrongly is told by the check and by the start alike, all at once and by its key; the
-    /// check leaves everything as it is. What may pass by itself, a later start may find gone.
+    /// The check and the start report the same errors of the configuration, all at once and with their keys. The check
+    /// changes nothing. A later start may not find a problem that ends by itself.
     @Test(.timeLimit(.minutes(1)))
     func theCheckAndTheStartFindTheSame() async throws {
         let bed = try TestBed()
@@ -215,7 +215,7 @@ import Testing
         #expect(await check.waitForEnd() == .exited(78))
         #expect(check.errors.text.contains("uplaod"))
         #expect(check.errors.text.contains("did you mean \"upload\"?"))
-        // What no job of it could do, whatever it adds.
+        // No job of this definition can succeed, whatever its input adds.
         try bed.folder.write(
             "definitions:\n  a:\n    kind: upload\n    input: {to: \"http://a:b@h/\"}\n", to: "definitions.yaml")
         let hopeless = try bed.launch(["--check-config"])

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Daemon
 
-@Suite struct TakingBackServiceTests {
+@Suite struct CleanUpServiceTests {
     /// Leaves something as often as it is told to.
     private struct Untidy: Kind {
         struct Input: Codable, Sendable {}

@@ -180,7 +180,7 @@ import WebSyntax
         try offset.answer(status)
         #expect(offset.restart?.code == "upload_expired")
 
-        // At the beginning of an attempt, it is created again at once.
+        // An attempt that begins with a lost upload creates it again at once.
         var resumed = try Session(dialect)
         try resumed.begin(from: resumed.checkpoint(1 << 20))
         if dialect == .tus { try resumed.answer(204) }

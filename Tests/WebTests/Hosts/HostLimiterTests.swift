@@ -93,11 +93,11 @@ import WebSyntax
         #expect(await second.value?.code == "cancelled")
         mayLeave.open()
         try await first.value
-        // The place is free again.
+        // The permit is free again.
         try await limiter.withPermit(for: url, isGentle: true) { () async throws(KindFailure) in }
     }
 
-    @Test func stopwatchStandsStillUntilTheTurnComes() async throws {
+    @Test func stopwatchIsPausedUntilThePermitIsGranted() async throws {
         var limits = HostLimits()
         limits.concurrent = 1
         limits.interval = .zero

@@ -153,8 +153,8 @@ extension ResumableUpload {
 
     // MARK: Failures
 
-    /// With the draft, an error response that says the upload is complete comes from the target: it has received the
-    /// whole upload, and refuses it. Nil for other responses.
+    /// The failure if the target has received the whole upload and refuses it; nil for other responses. The draft's error
+    /// response then says that the upload is complete.
     func refusalOfTheWhole(_ reply: UploadReply) -> KindFailure? {
         guard dialect == .draft, !reply.head.isSuccess, isComplete(reply) == true else { return nil }
         return reply.status == 412 && plan.createsOnly ? .alreadyExists(plan.url) : .status(reply.head, at: plan.url)

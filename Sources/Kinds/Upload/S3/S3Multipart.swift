@@ -68,8 +68,8 @@ struct S3Multipart: UploadMachine {
         case .completedObject(let failure):
             let reply = try objectReply(answer)
             guard let parts, isObject(reply, of: parts.checkpoint.parts) else { return [.fail(failure)] }
-            // With 412, the parts that this attempt sent again still belong to an unfinished upload, which is no longer
-            // needed.
+            // After a 412, the server still has an unfinished upload with the parts that this attempt sent again. Nobody
+            // needs that upload, so it is deleted.
             return (failure.status == 412 ? [.delete(parts.checkpoint)] : []) + finished(reply, parts)
         }
     }
