@@ -167,6 +167,9 @@ let package = Package(
                 "CTimerFD", "CalendarEvents", "SQLiteStore", "SQLite", "Jobs", "OperationTypes",
                 .product(name: "Logging", package: "swift-log"),
             ]),
+        // The messages between the daemon and its workers.
+        module("WorkerProtocol", ["Jobs", "OperationTypes"]),
+        tests("WorkerProtocol", ["Jobs", "OperationTypes"]),
         // The syntax of addresses, dates and text on the web, without I/O.
         module("WebSyntax", ["CivilCalendar"]),
         tests("WebSyntax", ["Samples"]),

@@ -60,6 +60,11 @@ public struct JSONFields {
         return value
     }
 
+    /// Reads a required value of any type, which may be null.
+    ///
+    /// - Throws: ``ShapeProblem`` if the field is absent.
+    public func json(_ name: String) throws(ShapeProblem) -> JSONText { try required(name, object[name]) }
+
     /// Reads a string; nil if the field is absent.
     ///
     /// - Throws: ``ShapeProblem`` if the value is not a string.

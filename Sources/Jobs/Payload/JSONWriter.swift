@@ -80,6 +80,13 @@ public struct JSONWriter {
         bytes.append(contentsOf: (value ? "true" : "false").utf8)
     }
 
+    /// Writes a field that is JSON already, without space around it; nothing if the value is nil.
+    public mutating func field(_ name: StaticString, _ value: JSONText?) {
+        guard let value else { return }
+        begin(name)
+        bytes.append(contentsOf: value.bytes)
+    }
+
     /// Writes an array field. `write` must write exactly one value for each element.
     public mutating func field<Element>(
         _ name: StaticString, _ elements: some Sequence<Element>, _ write: (Element, inout JSONWriter) -> Void
