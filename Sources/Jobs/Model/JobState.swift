@@ -69,7 +69,7 @@ public enum AttemptOutcome: Int, Hashable, Sendable, NamedCase {
     case cancelled = 3
     /// The daemon or the machine stopped during the attempt. The job went back to its queue without using up a try.
     case interrupted = 4
-    /// The daemon died during the attempt. The next start recorded this.
+    /// The process that ran the attempt died.
     case crashed = 5
 
     /// The name in output: `succeeded`, `failed`, `timed_out`, `cancelled`, `interrupted` or `crashed`.

@@ -27,7 +27,7 @@ public struct JobRecord: Hashable, Sendable {
     public var tries: Int
     /// The number of tries that the definition's retry policy allows.
     public var maxTries: Int
-    /// How often the job was returned to its queue because the daemon had died during an attempt.
+    /// How often the job was returned to its queue because the process that ran an attempt had died.
     public var rescues: Int
     /// The number of dependencies that have not met their condition yet.
     public var pendingDependencies: Int

@@ -5,11 +5,20 @@ public struct ClaimRequest: Sendable, Hashable {
     /// The wait after which a ready job counts as one priority higher. Each further wait of this length raises it by
     /// one more.
     public var ageing: Duration
+    /// The maximum number of jobs to claim of each kind, by the kind's name; 0 for none. Only ``slots`` limits the kinds
+    /// that are missing here. Suspects do not count (``ClaimedJob/isSuspect``).
+    public var room: [String: Int]
+    /// The maximum number of suspects to claim, of all kinds together; nil for no limit.
+    public var suspects: Int?
 
     /// Creates a request. Default ageing: five minutes.
-    public init(slots: Int, ageing: Duration = .seconds(300)) {
+    public init(
+        slots: Int, ageing: Duration = .seconds(300), room: [String: Int] = [:], suspects: Int? = nil
+    ) {
         self.slots = slots
         self.ageing = ageing
+        self.room = room
+        self.suspects = suspects
     }
 }
 
@@ -27,10 +36,14 @@ public struct ClaimedJob: Sendable, Hashable {
     public var hasDependencies: Bool
     /// The number of tries used up before this attempt.
     public var tries: Int
+    /// Whether the job may have crashed a process: it was running when a process ended, and no attempt of it has ended in
+    /// another way since. Interruptions do not count.
+    public var isSuspect: Bool
 
     /// Creates a claimed job from its stored values.
     public init(
-        lease: Lease, definition: DefinitionID, graph: GraphID?, input: JSONText?, hasDependencies: Bool, tries: Int
+        lease: Lease, definition: DefinitionID, graph: GraphID?, input: JSONText?, hasDependencies: Bool, tries: Int,
+        isSuspect: Bool = false
     ) {
         self.lease = lease
         self.definition = definition
@@ -38,6 +51,7 @@ public struct ClaimedJob: Sendable, Hashable {
         self.input = input
         self.hasDependencies = hasDependencies
         self.tries = tries
+        self.isSuspect = isSuspect
     }
 }
 
@@ -56,6 +70,11 @@ public struct AttemptEnd: Sendable, Hashable {
         case cancelled
         /// The job is ready again and no try is used up. If its cancellation was requested, it is cancelled instead.
         case interrupted
+        /// The process that ran the attempt ended. The job is ready again and no try is used up; if its cancellation was
+        /// requested, it is cancelled instead. A job that was alone in more than `maxCrashes` crashes fails with
+        /// ``JobFailure/Code/crashed``; an unexplained crash counts as a tenth of one
+        /// (``LastEnd/unexplainedPerCrash``).
+        case crashed(Crash, maxCrashes: Int)
 
         /// The jobs to enqueue together with a success; empty for every other ending.
         public var children: [NewGraph] {

@@ -10,6 +10,7 @@ struct AttemptReport: Sendable {
     private let retried = Counter(label: "halyard_attempts", dimensions: [("outcome", "retried")])
     private let cancelled = Counter(label: "halyard_attempts", dimensions: [("outcome", "cancelled")])
     private let interrupted = Counter(label: "halyard_attempts", dimensions: [("outcome", "interrupted")])
+    private let crashed = Counter(label: "halyard_attempts", dimensions: [("outcome", "crashed")])
     private let leaseLost = Counter(label: "halyard_attempts", dimensions: [("outcome", "lease_lost")])
     private let duration = Timer(label: "halyard_attempt_duration")
     private let exchange = Timer(label: "halyard_exchange_duration")
@@ -97,6 +98,12 @@ struct AttemptReport: Sendable {
             log(
                 .notice, "attempt \(attempt) interrupted; the job is ready again", ended, event: "attempt-interrupted",
                 outcome: "interrupted")
+        case .crashed(let crash, _):
+            crashed.increment()
+            let consequence = result == .recorded(.failed) ? "the job has failed" : "the job is ready again"
+            log(
+                .warning, "attempt \(attempt) crashed; \(consequence): \(crash.failure.reason)", ended,
+                event: "attempt-crashed", outcome: "crashed", crash.failure)
         }
     }
 

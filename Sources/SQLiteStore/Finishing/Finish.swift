@@ -53,6 +53,9 @@ extension Writer {
         case .interrupted:
             attempt = EndedAttempt(.interrupted, .interrupted)
             next = running.isCancelRequested ? .final(.cancelled, .cancelledWhileRunning) : .resume
+        case .crashed(let crash, _):
+            attempt = EndedAttempt(.crashed, crash.failure)
+            next = running.isCancelRequested ? .final(.cancelled, .cancelledWhileRunning) : .rescue
         }
         guard try close(lease, running, attempt, as: next, connections: end.connections, now: now) else {
             return .leaseLost
@@ -80,7 +83,7 @@ extension Writer {
         case retry(after: Duration)
         /// The attempt was interrupted. The job is ready again, at its place among the ready jobs.
         case resume
-        /// The daemon ended during the attempt. As `resume`, but the rescue is counted.
+        /// The process that ran the attempt ended. As `resume`, but the rescue is counted.
         case rescue
 
         var state: JobState {

@@ -123,7 +123,7 @@ private struct LoopModel {
             check(running.remove(lease) != nil, "I3: \(lease) ended twice")
             switch end.ending {
             case .retry(_, _, let wait): scheduled.append((lease.job.rawValue, lease.attempt + 1, wall + wait))
-            case .interrupted: ready.append((lease.job.rawValue, lease.attempt + 1))
+            case .interrupted, .crashed: ready.append((lease.job.rawValue, lease.attempt + 1))
             case .succeeded, .failed, .cancelled: break
             }
         }

@@ -65,6 +65,7 @@ struct LoopProbe {
         case .retry(let failure, _, let wait): "retry \(failure.code) +\(wait.milliseconds)"
         case .cancelled: "cancelled"
         case .interrupted: "interrupted"
+        case .crashed: "crashed"
         }
     }
 
