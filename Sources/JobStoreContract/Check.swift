@@ -31,7 +31,8 @@ public struct Check: Sendable, CustomStringConvertible {
 
     /// All checks. A correct store passes every one of them.
     public static let all: [Check] =
-        accepting + starting + claiming + finishing + graphing + cancelling + rescuing + pruning + settings + scheduling
+        accepting + starting + claiming + finishing + crashing + graphing + cancelling + rescuing + pruning + settings
+        + scheduling
         + reading + waiting
         + observing
 }

@@ -41,7 +41,7 @@ extension Check {
                 .succeeded(JSONText("1")), .succeeded(JSONText("1"), children: [refused]), .failed(.broken),
                 .failed(.broken, timedOut: true), .retry(.broken, after: later),
                 .retry(.broken, timedOut: true, after: later),
-                .cancelled, .interrupted,
+                .cancelled, .crashed(.worker(), maxCrashes: 0), .interrupted,
             ]
             var ended: [(JobID, JSONText)] = []
             for (index, ending) in endings.enumerated() {
@@ -98,7 +98,7 @@ extension Check {
             let second = try await bench.claimOne().lease
             for ending in [
                 AttemptEnd.Ending.succeeded(JSONText("\"late\"")), .failed(.broken), .retry(.broken, after: .zero),
-                .cancelled, .interrupted,
+                .cancelled, .interrupted, .crashed(.worker(), maxCrashes: 0),
             ] {
                 try expectEqual(try await bench.end(first, ending), .leaseLost)
             }

@@ -78,12 +78,16 @@ private func randomGraph(_ bench: Workbench, known: [JobID], using random: inout
 }
 
 private func randomEnding(using random: inout SplitMix64) -> AttemptEnd.Ending {
-    switch Int.random(in: 0..<8, using: &random) {
+    switch Int.random(in: 0..<9, using: &random) {
     case 0: .failed(.broken)
     case 1: .retry(.broken, after: .seconds(1))
     case 2: .retry(.broken, timedOut: true, after: .zero)
     case 3: .cancelled
     case 4: .interrupted
+    case 5:
+        .crashed(
+            .worker(beside: Int.random(in: 0...1, using: &random), isExplained: Bool.random(using: &random)),
+            maxCrashes: 1)
     default: .succeeded(JSONText("true"))
     }
 }

@@ -1,7 +1,7 @@
 /// The end of the process that ran an attempt, such as a worker process. It ended every attempt in that process.
 public struct Crash: Sendable, Hashable {
-    /// The failure to record for the attempt. Its detail may contain anything but the fields `beside` and `cause`, which
-    /// belong to the store: only a text in `cause` is kept, if the crash is explained.
+    /// The failure to record for the attempt. The store adds two fields to its detail: `beside`, which is ``others``,
+    /// and, if the crash is explained, `cause`. A text that the detail already has as `cause` is kept then.
     public var failure: JobFailure
     /// How many other attempts had begun in the process and had not ended. The crash counts against the job only if
     /// there were none.

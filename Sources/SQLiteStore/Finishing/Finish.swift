@@ -53,9 +53,15 @@ extension Writer {
         case .interrupted:
             attempt = EndedAttempt(.interrupted, .interrupted)
             next = running.isCancelRequested ? .final(.cancelled, .cancelledWhileRunning) : .resume
-        case .crashed(let crash, _):
-            attempt = EndedAttempt(.crashed, crash.failure)
-            next = running.isCancelRequested ? .final(.cancelled, .cancelledWhileRunning) : .rescue
+        case .crashed(let crash, let maxCrashes):
+            attempt = EndedAttempt(.crashed, crash.countedFailure)
+            var failure: JobFailure?
+            // Other crashes count against no job.
+            if crash.others == 0 {
+                var crashes = try earlierCrashes(of: lease.job)
+                failure = crashes.add(isExplained: crash.isExplained, isAlone: true, maxCrashes: maxCrashes)
+            }
+            next = Next(afterCrashOf: running, failure: failure)
         }
         guard try close(lease, running, attempt, as: next, connections: end.connections, now: now) else {
             return .leaseLost

@@ -13,18 +13,13 @@ extension Writer {
         let lastEnd = lastEnd == .unexplained && steady.isOfNewBoot ? .machineRestarted : lastEnd
         for (job, running) in orphans {
             var crashes = try earlierCrashes(of: job)
-            crashes.count(lastEnd, isAlone: company.isNone)
-            let trial = CrashTrials.Trial(of: job, afterCrashes: crashes.inARow)
-            let next: Next
-            if running.isCancelRequested {
-                next = .final(.cancelled, .cancelledWhileRunning)
-            } else if case .unrelated = lastEnd {
-                next = .rescue
-            } else if company.isNone, crashes.weight > maxRescues {
-                next = .final(.failed, .crashed(times: crashes.alone + crashes.unexplainedAlone))
-            } else {
-                next = .rescue
+            var failure: JobFailure?
+            if lastEnd.isCrash {
+                failure = crashes.add(
+                    isExplained: lastEnd != .unexplained, isAlone: company.isNone, maxCrashes: maxRescues)
             }
+            let trial = CrashTrials.Trial(of: job, afterCrashes: crashes.inARow)
+            let next = Next(afterCrashOf: running, failure: failure)
             let lease = Lease(job: job, attempt: running.attempt)
             let attempt = EndedAttempt(lastEnd, company, isOnTrial: trial != nil && next.state == .ready)
             guard try close(lease, running, attempt, as: next, now: now) else { continue }
@@ -56,11 +51,11 @@ extension Writer {
     }
 
     /// Counts the crashes in which earlier attempts of the job ended.
-    private func earlierCrashes(of job: JobID) throws(SQLiteError) -> Crashes {
+    func earlierCrashes(of job: JobID) throws(SQLiteError) -> CrashCount {
         try rescuing.crashes.first([.job <- job]) {
-            Crashes(
+            CrashCount(
                 inARow: Int($0.integer(0)), alone: Int($0.integer(1)), unexplainedAlone: Int($0.integer(2)))
-        } ?? Crashes()
+        } ?? CrashCount()
     }
 }
 
@@ -80,28 +75,25 @@ private struct Company {
     }
 }
 
-private struct Crashes {
-    var inARow = 0
-    /// Crashes during which the job ran alone.
-    var alone = 0
-    /// Unexplained ends of the process during which the job ran alone.
-    var unexplainedAlone = 0
-
-    mutating func count(_ end: LastEnd, isAlone: Bool) {
-        switch end {
-        case .unrelated: return
-        case .crashed: if isAlone { alone += 1 }
-        case .unexplained: if isAlone { unexplainedAlone += 1 }
-        }
-        inARow += 1
-    }
-
-    /// The number of crashes that count against the job. Unexplained ends count less (``LastEnd/unexplainedPerCrash``).
-    var weight: Int { alone + unexplainedAlone / LastEnd.unexplainedPerCrash }
-}
-
 extension LastEnd {
     fileprivate static let machineRestarted = LastEnd.unrelated(reason: "The machine was restarted")
+
+    fileprivate var isCrash: Bool { if case .unrelated = self { false } else { true } }
+}
+
+extension Writer.Next {
+    /// The next step of a job whose process has ended.
+    ///
+    /// - Parameter failure: The failure with which the job ends; nil if it may run again.
+    init(afterCrashOf running: RunningJob, failure: JobFailure?) {
+        if running.isCancelRequested {
+            self = .final(.cancelled, .cancelledWhileRunning)
+        } else if let failure {
+            self = .final(.failed, failure)
+        } else {
+            self = .rescue
+        }
+    }
 }
 
 extension Writer.EndedAttempt {
@@ -112,38 +104,25 @@ extension Writer.EndedAttempt {
         switch end {
         case .unrelated(let reason):
             self.init(.interrupted, JobFailure(code: JobFailure.Code.interrupted, message: reason + " while it ran."))
-        // ``RescueStatements/crashes`` counts crashes by the fields of this detail.
         case .crashed(let cause):
             let word = cause.filter { $0.isASCII && ($0.isLetter || $0.isNumber) }
-            self.init(
-                .crashed,
-                JobFailure(
-                    code: JobFailure.Code.crashed,
-                    message:
-                        "The daemon crashed (\(cause)) while \(company.text); see the journal from that time.\(trial)",
-                    detail: JSONText(trusted: Array("{\"beside\":\(beside),\"cause\":\"\(word)\"}".utf8))))
+            let failure = JobFailure(
+                code: JobFailure.Code.crashed,
+                message:
+                    "The daemon crashed (\(cause)) while \(company.text); see the journal from that time.\(trial)")
+            self.init(.crashed, failure.counted(beside: beside, cause: word))
         case .unexplained:
-            self.init(
-                .crashed,
-                JobFailure(
-                    code: JobFailure.Code.crashed,
-                    message: "The daemon ended while \(company.text); see the journal from that time.\(trial)",
-                    detail: JSONText(trusted: Array("{\"beside\":\(beside)}".utf8))))
+            let failure = JobFailure(
+                code: JobFailure.Code.crashed,
+                message: "The daemon ended while \(company.text); see the journal from that time.\(trial)")
+            self.init(.crashed, failure.counted(beside: beside, cause: nil))
         }
     }
 }
 
-extension JobFailure {
-    static func crashed(times: Int) -> JobFailure {
-        JobFailure(
-            code: Code.crashed,
-            message: "The daemon ended \(times) times while only this job was running; see the journal, then retry it."
-        )
-    }
-}
-
 struct RescueStatements: StatementGroup {
-    /// A stop of the daemon does not break a run of crashes; any other outcome does.
+    /// Counts crashes by the fields that ``JobFailure/counted(beside:cause:)`` adds. A stop of the daemon does not break a
+    /// run of crashes; any other outcome does.
     let crashes = Statement(
         """
         SELECT count(*) FILTER (WHERE number > (
