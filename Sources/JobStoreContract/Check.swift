@@ -31,10 +31,8 @@ public struct Check: Sendable, CustomStringConvertible {
 
     /// All checks. A correct store passes every one of them.
     public static let all: [Check] =
-        accepting + starting + claiming + finishing + crashing + graphing + cancelling + rescuing + pruning + settings
-        + scheduling
-        + reading + waiting
-        + observing
+        accepting + starting + claiming + finishing + crashing + suspecting + graphing + cancelling + rescuing
+        + pruning + settings + scheduling + reading + waiting + observing
 }
 
 /// The source of a check's stores. All stores of one source open the same database, which begins empty.

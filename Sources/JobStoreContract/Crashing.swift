@@ -102,7 +102,44 @@ extension Check {
             }
         },
     ]
+
+    static let suspecting: [Check] = [
+        Check("p14AJobIsASuspectFromACrashUntilAnAttemptEndsInAnotherWay", each: exonerations) { bench, ending in
+            let job = try await bench.enqueue(bench.job())
+            try expectEqual(try await bench.claimOne().isSuspect, false)
+            for attempt in 1...3 {
+                let lease = Lease(job: job, attempt: attempt)
+                try await bench.end(
+                    lease, attempt == 2 ? .interrupted : .crashed(.worker(beside: 1), maxCrashes: 0))
+                try expectEqual(try await bench.claimOne().isSuspect, true, "attempt \(attempt):")
+            }
+            try await bench.end(Lease(job: job, attempt: 4), ending)
+            try expectEqual(try await bench.claimOne().isSuspect, false)
+            // Later attempts count as usual.
+            try await bench.end(Lease(job: job, attempt: 5), .interrupted)
+            try expectEqual(try await bench.claimOne().isSuspect, false)
+            try await bench.end(Lease(job: job, attempt: 6), .crashed(.worker(beside: 1), maxCrashes: 0))
+            try expectEqual(try await bench.claimOne().isSuspect, true)
+            try await bench.end(Lease(job: job, attempt: 7), .succeeded(JSONText("1")))
+        },
+        Check("p14AJobIsASuspectAfterACrashOfTheDaemonButNotOfTheMachine") { bench in
+            let job = try await bench.enqueue(bench.job())
+            _ = try await bench.claimOne()
+            bench.clock.restartMachine(after: .seconds(60))
+            try await bench.restartAndRescue()
+            try expectEqual(try await bench.claimOne().isSuspect, false)
+            try await bench.restartAndRescue(after: .crash)
+            let again = try await bench.claimOne()
+            try expectEqual(again.lease, Lease(job: job, attempt: 3))
+            try expectEqual(again.isSuspect, true)
+        },
+    ]
 }
+
+/// Endings after which a job is not a suspect any more, and still runs again.
+private let exonerations: [AttemptEnd.Ending] = [
+    .retry(.broken, after: .zero), .retry(.broken, timedOut: true, after: .zero),
+]
 
 extension Crash {
     /// The crash of a worker process.

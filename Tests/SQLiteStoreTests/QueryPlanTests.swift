@@ -33,6 +33,7 @@ import Testing
             ]),
         Plan("start", ClaimStatements().start.sql, [byNumber]),
         Plan("input", ClaimStatements().input.sql, ["SEARCH job_input USING INTEGER PRIMARY KEY (rowid=?)"]),
+        Plan("lastOutcome", ClaimStatements().lastOutcome.sql, ["SEARCH attempt USING PRIMARY KEY (job_id=?)"]),
         Plan("nextDue", ClaimStatements().nextDue.sql, ["SCAN job USING INDEX job_due"]),
         Plan("nextWait", ClaimStatements().nextWait.sql, ["SEARCH job USING INDEX job_wait (steady_ms>?)"]),
         Plan("due", ClaimStatements().due.sql, ["SEARCH job USING INDEX job_due (due_ms<?)"]),

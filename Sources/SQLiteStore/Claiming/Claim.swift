@@ -103,15 +103,25 @@ extension Writer {
         claimed.append(
             ClaimedJob(
                 lease: Lease(job: job.id, attempt: attempt), definition: job.definition, graph: job.graph, input: input,
-                hasDependencies: job.hasDependencies, tries: job.tries))
+                hasDependencies: job.hasDependencies, tries: job.tries, isSuspect: try isSuspect(job)))
+    }
+
+    /// Whether the job's last attempt, apart from interrupted ones, ended in a crash.
+    func isSuspect(_ job: ReadyJob) throws(SQLiteError) -> Bool {
+        // An attempt that was neither interrupted nor crashed has used up a try.
+        guard job.attempt > job.tries else { return false }
+        return try claiming.lastOutcome.first([.job <- job.id]) { $0.integer(0) } == crashedOutcome
     }
 }
+
+private let crashedOutcome = Int64(AttemptOutcome.crashed.rawValue)
 
 /// The columns of a ready job that a claim needs.
 struct ReadyJob {
     let id: JobID
     /// The time since which the job has been ready, on the steady scale.
     let readySince: Timestamp
+    /// The number of the last attempt.
     let attempt: Int
     let tries: Int
     let definition: DefinitionID

@@ -131,4 +131,14 @@ struct ClaimStatements: StatementGroup {
         AND    state = \(JobState.ready)
         """)
     let input = Statement("SELECT input FROM job_input WHERE job_id = :job")
+    /// A stop of the daemon says nothing about the job.
+    let lastOutcome = Statement(
+        """
+        SELECT   outcome
+        FROM     attempt
+        WHERE    job_id = :job
+        AND      outcome <> \(AttemptOutcome.interrupted)
+        ORDER BY number DESC
+        LIMIT    1
+        """)
 }
