@@ -31,7 +31,7 @@ public struct Check: Sendable, CustomStringConvertible {
 
     /// All checks. A correct store passes every one of them.
     public static let all: [Check] =
-        accepting + starting + claiming + finishing + crashing + suspecting + graphing + cancelling + rescuing
+        accepting + starting + claiming + finishing + crashing + suspecting + rooms + graphing + cancelling + rescuing
         + pruning + settings + scheduling + reading + waiting + observing
 }
 

@@ -39,13 +39,19 @@ final class Workbench: Sendable {
 
     // MARK: Enqueueing
 
+    /// Creates a definition of this kind, with the kind's name.
+    func define(kind: String) async throws -> DefinitionID {
+        try await change(DefinitionChange(definitions: [Definition(name: kind, kind: kind)]))
+        return try unwrap(try await store.definitions().definitions.first { $0.definition.name == kind }).id
+    }
+
     func job(
         after dependencies: [NewDependency] = [], node: String? = nil, input: JSONText? = nil,
         queue: String = "default",
-        priority: Priority = .normal, dueAt: Timestamp? = nil, wait: Duration? = nil
+        priority: Priority = .normal, dueAt: Timestamp? = nil, wait: Duration? = nil, definition: DefinitionID? = nil
     ) -> NewJob {
         NewJob(
-            definition: step, node: node, input: input, queue: queue, priority: priority,
+            definition: definition ?? step, node: node, input: input, queue: queue, priority: priority,
             start: dueAt.map { .at($0) } ?? wait.map { .after($0) } ?? .now,
             dependencies: dependencies)
     }
@@ -86,6 +92,15 @@ final class Workbench: Sendable {
 
     func exchange(slots: Int, ageing: Duration = .seconds(300)) async throws -> Exchange {
         try await store.exchange([], claim: ClaimRequest(slots: slots, ageing: ageing), now: now)
+    }
+
+    /// Claims until the store has found a job, or has looked at all.
+    func claim(_ request: ClaimRequest) async throws -> [ClaimedJob] {
+        while true {
+            let exchange = try await store.exchange([], claim: request, now: now)
+            let isOver = exchange.nextDueAt.map { $0 > now } ?? true
+            if isOver || !exchange.claimed.isEmpty { return exchange.claimed }
+        }
     }
 
     func claim(_ slots: Int = 100, ageing: Duration = .seconds(300)) async throws -> [ClaimedJob] {

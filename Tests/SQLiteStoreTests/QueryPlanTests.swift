@@ -24,6 +24,13 @@ import Testing
     static let byNumber = "SEARCH job USING INTEGER PRIMARY KEY (rowid=?)"
     static let plans: [Plan] = [
         Plan("ready", ReadyCursor(.normal).ready.sql, ["SEARCH job USING INDEX job_ready (queue_id=? AND priority=?)"]),
+        Plan(
+            "readyBehind", ReadyCursor(.normal).readyBehind.sql,
+            [
+                "MERGE (UNION ALL)", "LEFT",
+                "SEARCH job USING INDEX job_ready (queue_id=? AND priority=? AND steady_ms=? AND rowid>?)", "RIGHT",
+                "SEARCH job USING INDEX job_ready (queue_id=? AND priority=? AND steady_ms>?)",
+            ]),
         Plan("readyJob", ClaimStatements().readyJob.sql, [byNumber]),
         Plan(
             "crashes", RescueStatements().crashes.sql,

@@ -6,7 +6,8 @@
 /// - I1: After the first crash, no job is put on trial: killing the process once does not affect its jobs.
 /// - I2: After the second crash in a row, at most ``Trial/firstCompany`` jobs are on trial at once; after every further
 ///   crash, only one.
-/// - I3: Trials come before every other job, and no other job starts while a trial is pending or in progress.
+/// - I3: Trials come before every other job, and no other job starts while a trial is pending or in progress. A claim
+///   that wants no suspects (``ClaimRequest/suspects``) leaves the pending trials out.
 /// - I4: A trial ends with its attempt, or after a limit that doubles with every further crash. A job that outlasts its
 ///   limit keeps running and no longer prevents others from starting.
 /// - I5: The job that started last is tried first. Either it was on trial when the process crashed, or it is the most

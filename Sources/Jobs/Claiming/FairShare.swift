@@ -37,17 +37,25 @@ public struct FairShare: Sendable, Hashable {
         if demands.count == 1 { return [slots] }
         var given = [Int](repeating: 0, count: demands.count)
         for _ in 0..<slots {
-            var best: Int?
-            var total = 0
-            for (index, demand) in demands.enumerated() where given[index] < demand.wanted {
-                credits[demand.key, default: 0] += demand.weight
-                total += demand.weight
-                if best.map({ credits[demands[$0].key]! < credits[demand.key]! }) ?? true { best = index }
-            }
-            guard let best else { break }
-            credits[demands[best].key]! -= total
+            guard let best = giveSlot(among: demands, where: { given[$0] < demands[$0].wanted }) else { break }
             given[best] += 1
         }
         return given
+    }
+
+    /// Gives one slot to a queue.
+    ///
+    /// - Parameter wants: Whether the queue at this index of `demands` wants a slot. ``Demand/wanted`` has no effect.
+    /// - Returns: The index of the queue; nil if none wants a slot.
+    public mutating func giveSlot(among demands: [Demand], where wants: (Int) -> Bool) -> Int? {
+        var best: Int?
+        var total = 0
+        for (index, demand) in demands.enumerated() where wants(index) {
+            credits[demand.key, default: 0] += demand.weight
+            total += demand.weight
+            if best.map({ credits[demands[$0].key]! < credits[demand.key]! }) ?? true { best = index }
+        }
+        if let best { credits[demands[best].key]! -= total }
+        return best
     }
 }

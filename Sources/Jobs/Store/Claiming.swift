@@ -6,9 +6,11 @@ public struct ClaimRequest: Sendable, Hashable {
     /// one more.
     public var ageing: Duration
     /// The maximum number of jobs to claim of each kind, by the kind's name; 0 for none. Only ``slots`` limits the kinds
-    /// that are missing here. Suspects do not count (``ClaimedJob/isSuspect``).
+    /// that are missing here. Suspects do not count (``ClaimedJob/isSuspect``). Jobs without room wait, and do not keep
+    /// the jobs behind them from starting.
     public var room: [String: Int]
-    /// The maximum number of suspects to claim, of all kinds together; nil for no limit.
+    /// The maximum number of suspects to claim, of all kinds together and whatever the room of their kinds; nil for no
+    /// limit.
     public var suspects: Int?
 
     /// Creates a request. Default ageing: five minutes.
@@ -116,7 +118,8 @@ public struct Exchange: Sendable, Hashable {
     public var finished: [FinishResult]
     /// The jobs that were claimed; their attempts are running.
     public var claimed: [ClaimedJob]
-    /// When the next scheduled job is due; nil if none is scheduled.
+    /// When to claim again, even if no change is reported: when the next scheduled job is due, or now if the claim has
+    /// not reached all ready jobs. Nil if no job is scheduled.
     public var nextDueAt: Timestamp?
 
     /// Creates an answer.

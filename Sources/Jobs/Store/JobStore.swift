@@ -36,7 +36,9 @@ public protocol JobStore: Sendable {
     /// after it. Other ends and claims have to wait for that; to avoid this, call ``prepare(_:)`` first.
     ///
     /// A claim considers every queue that is not paused and is below its limit. It divides the slots between queues by
-    /// weight. Within a queue it takes jobs by priority, as raised by ageing, and then by number.
+    /// weight. Within a queue it takes jobs by priority, as raised by ageing, and then by number. It skips jobs without
+    /// room (``ClaimRequest/room``); a queue whose jobs all lack room takes no share of the slots. If it skips very many
+    /// jobs, it ends early, and ``Exchange/nextDueAt`` asks for another claim.
     ///
     /// - Parameter claim: The jobs wanted; nil to claim nothing.
     /// - Returns: The results for `ends`, in order, and the claimed jobs. An end may be refused with
@@ -274,7 +276,9 @@ public protocol JobStore: Sendable {
     /// - Throws: ``StoreError``; reading again is safe.
     func nextDueAt() async throws(StoreError) -> Timestamp?
     /// Whether no job is running and none can start before the next scheduled job is due: no job is due, no job is ready
-    /// in a queue that is not paused, and no accepted request is still being written (``StoreCondition/isWorking``).
+    /// in a queue that is not paused, and no accepted request is still being written (``StoreCondition/isWorking``). A
+    /// job without room in the last claim (``ClaimRequest/room``) can start, because only its runner knows whether
+    /// there will be room.
     ///
     /// - Throws: ``StoreError``; asking again is safe.
     func isAtRest(now: Timestamp) async throws(StoreError) -> Bool

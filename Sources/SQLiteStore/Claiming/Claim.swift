@@ -5,8 +5,9 @@ extension Writer {
     /// Claims up to `request.slots` jobs: selects ready jobs, then marks each as running. Everything happens in the
     /// caller's transaction.
     func claim(_ request: ClaimRequest, now: Timestamp) throws(SQLiteError) -> [ClaimedJob] {
+        var room = ClaimRoom(request, memory)
         if !trials.isEmpty {
-            let tried = try startTrials(request.slots, now: now)
+            let tried = try startTrials(request.slots, &room, now: now)
             if trials.holdsOthers(now: steady.moment) != nil || tried.count >= request.slots { return tried }
         }
         var demands: [FairShare.Demand] = []
@@ -20,19 +21,52 @@ extension Writer {
         if demands.isEmpty || request.slots <= 0 { return [] }
         var claimed: [ClaimedJob] = []
         claimed.reserveCapacity(request.slots)
+        if room.isLimited {
+            for (job, queue) in try select(request, demands, room) {
+                try start(job, queue: queue, now: now, into: &claimed)
+            }
+            return claimed
+        }
         let given = shares.divide(request.slots, among: demands)
         for (demand, slots) in zip(demands, given) where slots > 0 {
-            for job in try select(slots, from: demand.key, ageing: request.ageing) {
+            for job in try select(slots, from: demand.key, ageing: request.ageing, &room) ?? [] {
                 try start(job, queue: demand.key, now: now, into: &claimed)
             }
         }
         return claimed
     }
 
+    /// Selects the jobs of a claim that some jobs may have no room in.
+    private func select(
+        _ request: ClaimRequest, _ demands: [FairShare.Demand], _ room: ClaimRoom
+    ) throws(SQLiteError) -> [(job: ReadyJob, queue: Int)] {
+        if let selected = try selectAllInTurn(request, demands, room) { return selected }
+        var scan = RoomScan(self, demands, room, ageing: request.ageing)
+        return try scan.select(request.slots, shares: &shares)
+    }
+
+    /// Selects the jobs whose turn it is, as in a claim without limits. Nil if one of them has no room.
+    private func selectAllInTurn(
+        _ request: ClaimRequest, _ demands: [FairShare.Demand], _ room: ClaimRoom
+    ) throws(SQLiteError) -> [(job: ReadyJob, queue: Int)]? {
+        var shares = self.shares
+        var room = room
+        var selected: [(job: ReadyJob, queue: Int)] = []
+        for (demand, slots) in zip(demands, shares.divide(request.slots, among: demands)) where slots > 0 {
+            guard let jobs = try select(slots, from: demand.key, ageing: request.ageing, &room) else { return nil }
+            for job in jobs { selected.append((job, demand.key)) }
+        }
+        self.shares = shares
+        return selected
+    }
+
     /// Starts the next jobs that are on trial (``CrashTrials``), and no others.
-    private func startTrials(_ slots: Int, now: Timestamp) throws(SQLiteError) -> [ClaimedJob] {
+    private func startTrials(
+        _ slots: Int, _ room: inout ClaimRoom, now: Timestamp
+    ) throws(SQLiteError) -> [ClaimedJob] {
         var claimed: [ClaimedJob] = []
-        while claimed.count < slots, let next = trials.next(now: steady.moment) {
+        // A job on trial is a suspect.
+        while claimed.count < slots, room.admits(.suspect), let next = trials.next(now: steady.moment) {
             let found = try claiming.readyJob.first([.job <- next]) { (row) throws(SQLiteError) in
                 (job: ReadyJob(row), queue: try memory.queueIndex(id: row.integer(7)))
             }
@@ -42,6 +76,7 @@ extension Writer {
                 continue
             }
             trials.begin(now: steady.moment)
+            room.take(.suspect)
             try start(found.job, queue: found.queue, now: now, into: &claimed)
         }
         return claimed
@@ -50,38 +85,51 @@ extension Writer {
     /// Selects the jobs of one queue that start next. Reads the first row of each of the five priorities and one more
     /// row for each selected job, however many jobs are waiting (P9). The time that a job has been ready is measured on
     /// the steady scale, so that jobs also age when the wall clock is set back.
+    ///
+    /// - Returns: Nil if one of the jobs has no room.
     private func select(
-        _ slots: Int, from queue: Int, ageing: Duration
-    ) throws(SQLiteError) -> [ReadyJob] {
-        let now = steady.moment
+        _ slots: Int, from queue: Int, ageing: Duration, _ room: inout ClaimRoom
+    ) throws(SQLiteError) -> [ReadyJob]? {
+        defer { for cursor in claiming.ready { cursor.reset() } }
         var heads: [ReadyJob?] = []
         heads.reserveCapacity(claiming.ready.count)
         for cursor in claiming.ready { heads.append(try cursor.first(queue: memory.queues[queue].id)) }
         var selected: [ReadyJob] = []
         selected.reserveCapacity(slots)
-        while selected.count < slots {
-            var best: (level: Int, priority: Priority, job: ReadyJob)?
-            for (level, head) in heads.enumerated() {
-                guard let head else { continue }
-                let priority = claiming.ready[level].priority.aged(readySince: head.readySince, now: now, step: ageing)
-                // If two jobs have equal priority, the one that has been ready longer goes first. Without ageing, a
-                // lower level never has an equal priority here.
-                if let found = best, !isBetter(priority, head, than: found) { continue }
-                best = (level, priority, head)
+        while selected.count < slots, let level = levelOfNext(heads, ageing: ageing), let job = heads[level] {
+            if room.isLimited {
+                let roomClass = try roomClass(of: job)
+                guard room.admits(roomClass) else { return nil }
+                room.take(roomClass)
             }
-            guard let best else { break }
-            selected.append(best.job)
-            heads[best.level] = try claiming.ready[best.level].next()
+            selected.append(job)
+            heads[level] = try claiming.ready[level].next()
         }
-        for cursor in claiming.ready { cursor.reset() }
         return selected
+    }
+
+    /// The level of the job that starts next; nil if there is none.
+    ///
+    /// - Parameter heads: The first job of each priority, the highest priority first.
+    func levelOfNext(_ heads: [ReadyJob?], ageing: Duration) -> Int? {
+        let now = steady.moment
+        var best: (level: Int, priority: Priority, job: ReadyJob)?
+        for (level, head) in heads.enumerated() {
+            guard let head else { continue }
+            let priority = claiming.ready[level].priority.aged(readySince: head.readySince, now: now, step: ageing)
+            // If two jobs have equal priority, the one that has been ready longer goes first. Without ageing, a
+            // lower level never has an equal priority here.
+            if let found = best, !isBetter(priority, head, than: found) { continue }
+            best = (level, priority, head)
+        }
+        return best?.level
     }
 
     private func isBetter(
         _ priority: Priority, _ job: ReadyJob, than other: (level: Int, priority: Priority, job: ReadyJob)
     ) -> Bool {
         if priority != other.priority { return priority > other.priority }
-        return (job.readySince, job.id) < (other.job.readySince, other.job.id)
+        return job.place < other.job.place
     }
 
     private func start(
@@ -115,51 +163,3 @@ extension Writer {
 }
 
 private let crashedOutcome = Int64(AttemptOutcome.crashed.rawValue)
-
-/// The columns of a ready job that a claim needs.
-struct ReadyJob {
-    let id: JobID
-    /// The time since which the job has been ready, on the steady scale.
-    let readySince: Timestamp
-    /// The number of the last attempt.
-    let attempt: Int
-    let tries: Int
-    let definition: DefinitionID
-    let graph: GraphID?
-    let hasDependencies: Bool
-
-    init(_ row: Statement) {
-        id = row.job(0)
-        readySince = row.timestamp(1)
-        attempt = Int(row.integer(2))
-        tries = Int(row.integer(3))
-        definition = DefinitionID(row.integer(4))
-        graph = row.graph(5)
-        hasDependencies = row.integer(6) > 0
-    }
-}
-
-/// Iterates over the ready jobs of one queue and one priority, longest ready first.
-struct ReadyCursor: StatementGroup {
-    let priority: Priority
-    let ready = Statement(
-        """
-        SELECT   id, steady_ms, attempt, tries, definition_id, graph_id, dependencies
-        FROM     job INDEXED BY job_ready
-        WHERE    state = \(JobState.ready)
-        AND      queue_id = :queue
-        AND      priority = :priority
-        ORDER BY steady_ms, id
-        """)
-
-    init(_ priority: Priority) { self.priority = priority }
-
-    func first(queue: Int64) throws(SQLiteError) -> ReadyJob? {
-        try ready.bind([.queue <- queue, .priority <- priority])
-        return try next()
-    }
-
-    func next() throws(SQLiteError) -> ReadyJob? { try ready.step() ? ReadyJob(ready) : nil }
-
-    func reset() { ready.reset() }
-}

@@ -21,8 +21,8 @@ extension Writer {
         let claimed = if let claim { try self.claim(claim, now: now) } else { [ClaimedJob]() }
         // When a trial ends, the jobs that it held back may start, although no job becomes due then.
         if let end = trialsEndAt(now: now) { nextDueAt = min(nextDueAt ?? end, end) }
-        // Cancelled jobs left slots free, and no later change reports the ready jobs behind them. So the caller claims
-        // again at once.
+        // Cancelled jobs left slots free, or the claim skipped as many jobs without room as it may, and no later change
+        // reports the ready jobs behind them. So the caller claims again at once.
         if claimsAgain { nextDueAt = now }
         return Exchange(finished: finished, claimed: claimed, nextDueAt: nextDueAt)
     }
@@ -64,6 +64,7 @@ extension Writer {
             try claiming.promote.run([.job <- job.job, .steady <- steady.now, .now <- now])
             count(queue: job.queue, graph: job.graph, from: .scheduled, to: .ready, now: now)
             note(job.job, graph: job.graph, state: .ready, attempt: job.attempt)
+            try noteReady(job.job, queue: job.queue)
         }
     }
 }
@@ -118,7 +119,7 @@ struct ClaimStatements: StatementGroup {
     let ready = Priority.allCases.sorted(by: >).map(ReadyCursor.init(_:))
     let readyJob = Statement(
         """
-        SELECT id, steady_ms, attempt, tries, definition_id, graph_id, dependencies, queue_id
+        SELECT id, steady_ms, attempt, tries, definition_id, graph_id, dependencies, queue_id, priority
         FROM   job
         WHERE  id = :job
         AND    state = \(JobState.ready)

@@ -48,7 +48,7 @@ extension Writer {
         var queues: [Int] = []
         queues.reserveCapacity(graph.jobs.count)
         for job in graph.jobs {
-            guard memory.definitions.contains(job.definition) else {
+            guard memory.definitions[job.definition] != nil else {
                 throw .refused(.unknownDefinition(job.definition))
             }
             // Consecutive jobs are usually in the same queue, and a comparison is cheaper than a hash lookup.
@@ -180,6 +180,10 @@ extension Writer {
             .finished <- start.state == .skipped ? now : nil, .repeats <- job.repeats, .steady <- steadyAt,
         ])
         memory.count(queue: queue) { $0[start.state] += 1 }
+        if start.state == .ready, memory.queues[queue].passed != nil {
+            let place = ReadyKey(readySince: steady.moment, job: id)
+            noteReady(memory.roomClass(of: job.definition), at: place, queue: queue, job.priority)
+        }
         let endsAt = start.state == .scheduled ? steadyAt.map { steady.wallTime(ofWaitEnd: $0) } ?? dueAt : nil
         note(
             id, graph: graph, state: start.state, attempt: 0, dueAt: endsAt, cause: .accepted, input: job.input)

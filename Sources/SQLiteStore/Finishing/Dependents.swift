@@ -59,6 +59,7 @@ extension Writer {
         count(queue: blocked.queue, graph: blocked.graph, from: .blocked, to: state, now: now)
         let endsAt = blocked.waitEnd.map { steady.wallTime(ofWaitEnd: $0) } ?? blocked.dueAt
         note(job, graph: blocked.graph, state: state, attempt: 0, dueAt: isDue ? nil : endsAt)
+        if isDue { try noteReady(job, queue: blocked.queue) }
     }
 
     private struct BlockedJob {

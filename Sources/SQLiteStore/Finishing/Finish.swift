@@ -144,7 +144,7 @@ extension Writer {
             try recordResult(job, attempt: lease.attempt, outcome, failure, now: now)
             try settleDependents(of: job, outcome, now: now)
         case .retry, .resume, .rescue:
-            break
+            if state == .ready { try noteReady(job, queue: running.queue) }
         }
         return true
     }

@@ -66,7 +66,7 @@ extension Writer {
             .tries <- definition.retry.tries, .timeout <- definition.timeout?.milliseconds, .input <- definition.input,
             .now <- now,
         ])
-        memory.definitions.insert(DefinitionID(connection.lastInsertedRow))
+        memory.admit(DefinitionID(connection.lastInsertedRow), kind: definition.kind)
         definitionsChanged = true
     }
 

@@ -52,7 +52,7 @@ extension Writer {
     private func answer(to summary: GraphSummary) throws(SQLiteError) -> EnqueueOutcome? {
         if let refusal = summary.hiddenText { return .refused(refusal) }
         if let key = summary.key, let outcome = try enqueueing.keys.outcome(of: key) { return outcome }
-        for definition in summary.definitions where !memory.definitions.contains(definition) {
+        for definition in summary.definitions where memory.definitions[definition] == nil {
             return .refused(.unknownDefinition(definition))
         }
         for queue in summary.queues.keys where memory.queueByName[queue] == nil {

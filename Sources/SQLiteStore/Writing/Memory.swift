@@ -13,7 +13,10 @@ struct Memory {
     private(set) var liveQueues: [Int] = []
     /// The indices of the queues whose tally differs from its row.
     private(set) var changedTallies: [Int] = []
-    var definitions: Set<DefinitionID> = []
+    /// The index in ``kinds`` of the kind of every revision of a definition.
+    private(set) var definitions: [DefinitionID: Int] = [:]
+    /// A number for each kind that a definition names.
+    private(set) var kinds: [String: Int] = [:]
     /// Running jobs. The dictionary is complete: a job that is not in it is not running.
     var running: [JobID: RunningJob] = [:]
     /// Open long work, ordered by how long it has waited, longest first.
@@ -39,6 +42,19 @@ struct Memory {
     }
 
     var scheduled: Int64 { liveQueues.reduce(0) { $0 + queues[$1].tally[.scheduled] } }
+
+    /// Adds a revision of a definition.
+    mutating func admit(_ definition: DefinitionID, kind: String) {
+        let index = kinds[kind] ?? kinds.count
+        kinds[kind] = index
+        definitions[definition] = index
+    }
+
+    /// The class of a job that is not a suspect.
+    func roomClass(of definition: DefinitionID) -> RoomClass {
+        // Jobs refer only to definitions that exist, so no kind has the number -1.
+        .kind(definitions[definition] ?? -1)
+    }
 
     /// Marks a new or reused queue as live.
     mutating func admit(queue index: Int) {
@@ -76,6 +92,9 @@ struct QueueMemory {
     var isRemoved = false
     var tally: Tally
     var isTallyChanged = false
+    /// The jobs that claims have skipped for lack of room, by priority as in ``ClaimStatements/ready``; nil if a claim has
+    /// never skipped any.
+    var passed: [PassedJobs]?
 
     var record: QueueRecord { QueueRecord(settings: settings, pausedAt: pausedAt, counts: tally.counts) }
 

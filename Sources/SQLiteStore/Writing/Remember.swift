@@ -11,7 +11,10 @@ extension Writer {
             if !queue.isRemoved { memory.admit(queue: index) }
             if queue.id != Int64(index) + 1 { throw .damaged("the queue numbers have a gap at \(queue.id)") }
         }
-        memory.definitions = Set(try remembering.definitions.all { DefinitionID($0.integer(0)) })
+        while try remembering.definitions.step() {
+            let row = remembering.definitions
+            memory.admit(DefinitionID(row.integer(0)), kind: row.string(1))
+        }
         while try remembering.running.step() {
             let row = remembering.running
             memory.running[row.job(0)] = RunningJob(
@@ -94,7 +97,7 @@ struct RememberStatements: StatementGroup {
         JOIN     tally ON tally.queue_id = queue.id
         ORDER BY queue.id
         """)
-    let definitions = Statement("SELECT id FROM definition")
+    let definitions = Statement("SELECT id, kind FROM definition")
     let running = Statement(
         """
         SELECT   id, attempt, queue_id, graph_id, started_ms, cancel_ms

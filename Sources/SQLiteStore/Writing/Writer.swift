@@ -63,8 +63,10 @@ final class Writer {
     /// How many more dependents the running transaction may release or skip.
     var settlingRows = Writer.rowsPerSlice
 
-    /// Whether a claim cancelled jobs instead of starting them.
+    /// Whether another claim may find jobs that this one has not reached.
     var claimsAgain = false
+    /// The number of jobs without room that one claim may skip, so that no transaction takes long.
+    var maxSkips = 2000
 
     /// The changes to the counts of graphs, which ``flush()`` writes.
     var graphChanges: [GraphID: GraphChange] = [:]
