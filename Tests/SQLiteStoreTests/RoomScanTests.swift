@@ -96,6 +96,24 @@ import Testing
         #expect(few.allSatisfy { $0 > 20 }, "the steps were counted: \(few)")
     }
 
+    /// Limits that no job meets cost no more than a claim without limits.
+    @Test func roomForAllJobsCostsNothing() throws {
+        let steps = try [
+            ClaimRequest(slots: 4), ClaimRequest(slots: 4, room: ["scarce": 3, "plenty": 1, "third": 0], suspects: 0),
+        ].map { request in
+            let directory = try TemporaryDirectory()
+            let writer = try writer(directory)
+            _ = try enqueue(0, count: 3, writer) + enqueue(1, count: 3, writer)
+            _ = writer.connection.takeStepCount()
+            #expect(
+                try exchange(writer, slots: request.slots, room: request.room, suspects: request.suspects).claimed.count
+                    == 4)
+            return writer.connection.takeStepCount()
+        }
+        #expect(steps[0] == steps[1])
+        #expect(steps[0] > 20, "the steps were counted: \(steps)")
+    }
+
     @Test func rollbackForgetsWhichJobsWereSkipped() throws {
         let directory = try TemporaryDirectory()
         let writer = try writer(directory)
