@@ -1,7 +1,7 @@
 import Jobs
 
 /// Enqueues, claims and ends jobs of random kinds, queues and priorities with random room. Expects every claim to take
-/// the jobs that a model takes which looks at all jobs each time.
+/// the same jobs as a model that looks at all jobs each time.
 func randomRooms(_ bench: Workbench, seed: UInt64) async throws {
     var random = SplitMix64(seed: seed)
     var model = RoomModel()
@@ -12,29 +12,33 @@ func randomRooms(_ bench: Workbench, seed: UInt64) async throws {
         try await bench.change(QueueChange(name: settings.name, limit: settings.limit, weight: settings.weight))
         model.queues.append(settings)
     }
-    var definitions: [DefinitionID] = []
-    for kind in 0..<4 { definitions.append(try await bench.define(kind: "kind\(kind)")) }
+    var definitions: [String: DefinitionID] = [:]
+    for kind in kinds { definitions[kind] = try await bench.define(kind: kind) }
     for _ in 0..<60 {
         bench.advance(.milliseconds(Int.random(in: 0...3, using: &random)))
+        var graphs: [NewGraph] = []
+        var added: [RoomModel.Job] = []
         for _ in 0..<Int.random(in: 0...6, using: &random) {
-            let kind = Int.random(in: 0..<4, using: &random)
-            let queue = Int.random(in: model.queues.indices, using: &random)
-            let priority = Priority.allCases.randomElement(using: &random)!
+            let job = randomJob(bench, model, &random)
             let wait: Duration? =
                 Int.random(in: 0..<4, using: &random) == 0 ? .milliseconds(Int.random(in: 1...9, using: &random)) : nil
             let isMoment = Bool.random(using: &random)
-            let job = bench.job(
-                queue: model.queues[queue].name, priority: priority,
+            let new = bench.job(
+                queue: model.queues[job.queue].name, priority: job.priority,
                 dueAt: isMoment ? wait.map { bench.now + $0 } : nil, wait: isMoment ? nil : wait,
-                definition: definitions[kind])
-            let id = try await bench.enqueue(job)
-            model.jobs[id] = RoomModel.Job(
-                id: id, kind: "kind\(kind)", queue: queue, priority: priority,
-                readySince: bench.now + (wait ?? .zero))
+                definition: definitions[job.kind]!)
+            graphs.append(NewGraph(isGraph: false, jobs: [new]))
+            added.append(job)
+            added[added.count - 1].readySince = bench.now + (wait ?? .zero)
+        }
+        for (job, outcome) in zip(added, try await bench.store.enqueue(graphs, now: bench.now)) {
+            let id = try bench.receipt(of: outcome).jobs[0]
+            model.jobs[id] = job
+            model.jobs[id]?.id = id
         }
         var request = ClaimRequest(slots: Int.random(in: 0...12, using: &random), ageing: .milliseconds(20))
-        for kind in 0..<4 where Bool.random(using: &random) {
-            request.room["kind\(kind)"] = Int.random(in: 0...4, using: &random)
+        for kind in kinds where Bool.random(using: &random) {
+            request.room[kind] = Int.random(in: 0...4, using: &random)
         }
         if Bool.random(using: &random) { request.suspects = Int.random(in: 0...2, using: &random) }
         let claimed = try await bench.claim(request)
@@ -47,41 +51,30 @@ func randomRooms(_ bench: Workbench, seed: UInt64) async throws {
             try expectEqual(claimed.map(\.lease.job).filter(inQueue.contains), inQueue, "the order, seed \(seed):")
         }
         for job in claimed { model.jobs[job.lease.job]?.lease = job.lease }
+        var ends: [AttemptEnd] = []
         for lease in model.jobs.values.compactMap(\.lease).sorted(by: { $0.job < $1.job })
         where Bool.random(using: &random) {
-            try await end(lease, bench, &model, &random)
+            ends.append(model.end(lease, &random, now: bench.now))
         }
+        _ = try await bench.store.exchange(ends, claim: nil, now: bench.now)
     }
     // The next check on this database begins without open jobs.
     try await bench.cancel(model.jobs.keys.sorted())
     for lease in model.jobs.values.compactMap(\.lease) { try await bench.end(lease, .cancelled) }
 }
 
-private func end(
-    _ lease: Lease, _ bench: Workbench, _ model: inout RoomModel, _ random: inout SplitMix64
-) async throws {
-    model.jobs[lease.job]?.lease = nil
-    switch Int.random(in: 0..<6, using: &random) {
-    case 0:
-        try await bench.end(lease, .crashed(.worker(beside: 1), maxCrashes: 0))
-        model.jobs[lease.job]?.isSuspect = true
-    case 1:
-        try await bench.end(lease, .interrupted)
-    case 2:
-        let wait = Duration.milliseconds(Int.random(in: 0...2, using: &random))
-        try await bench.end(lease, .retry(.broken, after: wait))
-        model.jobs[lease.job]?.isSuspect = false
-        model.jobs[lease.job]?.readySince = bench.now + wait
-    default:
-        try await bench.end(lease, .succeeded(JSONText("1")))
-        model.jobs[lease.job] = nil
-    }
+private let kinds = (0..<4).map { "kind\($0)" }
+
+private func randomJob(_ bench: Workbench, _ model: RoomModel, _ random: inout SplitMix64) -> RoomModel.Job {
+    RoomModel.Job(
+        kind: kinds.randomElement(using: &random)!, queue: Int.random(in: model.queues.indices, using: &random),
+        priority: Priority.allCases.randomElement(using: &random)!, readySince: bench.now)
 }
 
 /// The rules of a claim, applied to all jobs.
 private struct RoomModel {
     struct Job {
-        var id: JobID
+        var id = JobID(0)
         var kind: String
         var queue: Int
         var priority: Priority
@@ -127,6 +120,25 @@ private struct RoomModel {
             claimed.append(job)
         }
         return claimed
+    }
+
+    mutating func end(_ lease: Lease, _ random: inout SplitMix64, now: Timestamp) -> AttemptEnd {
+        jobs[lease.job]?.lease = nil
+        switch Int.random(in: 0..<6, using: &random) {
+        case 0:
+            jobs[lease.job]?.isSuspect = true
+            return AttemptEnd(lease: lease, ending: .crashed(.worker(beside: 1), maxCrashes: 0))
+        case 1:
+            return AttemptEnd(lease: lease, ending: .interrupted)
+        case 2:
+            let wait = Duration.milliseconds(Int.random(in: 0...2, using: &random))
+            jobs[lease.job]?.isSuspect = false
+            jobs[lease.job]?.readySince = now + wait
+            return AttemptEnd(lease: lease, ending: .retry(.broken, after: wait))
+        default:
+            jobs[lease.job] = nil
+            return AttemptEnd(lease: lease, ending: .succeeded(JSONText("1")))
+        }
     }
 
     private func startOrder(of queue: Int, now: Timestamp, ageing: Duration) -> [Job] {
