@@ -96,11 +96,12 @@ final class Workbench: Sendable {
 
     /// Claims until the store has found a job, or has looked at all.
     func claim(_ request: ClaimRequest) async throws -> [ClaimedJob] {
-        while true {
+        for _ in 0..<100 {
             let exchange = try await store.exchange([], claim: request, now: now)
             let isOver = exchange.nextDueAt.map { $0 > now } ?? true
             if isOver || !exchange.claimed.isEmpty { return exchange.claimed }
         }
+        throw Violation(description: "the store asks for another claim without end")
     }
 
     func claim(_ slots: Int = 100, ageing: Duration = .seconds(300)) async throws -> [ClaimedJob] {
