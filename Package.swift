@@ -170,6 +170,12 @@ let package = Package(
         // The messages between the daemon and its workers.
         module("WorkerProtocol", ["Jobs", "OperationTypes"]),
         tests("WorkerProtocol", ["Jobs", "OperationTypes"]),
+        // Starts, watches and kills processes. Knows nothing of jobs.
+        .target(name: "CLauncher"),
+        module("Processes", ["CLauncher"]),
+        // A program without a shell that shows what a new process gets, and makes trouble.
+        .executableTarget(name: "ProcessProbe", path: "Tests/ProcessProbe"),
+        tests("Processes", ["CLauncher", "CLinux", "ProcessProbe", "Programs"]),
         // The syntax of addresses, dates and text on the web, without I/O.
         module("WebSyntax", ["CivilCalendar"]),
         tests("WebSyntax", ["Samples"]),

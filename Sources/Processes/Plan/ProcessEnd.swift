@@ -1,0 +1,28 @@
+/// How a process ended, and what it and the children that it waited for used.
+public struct ProcessEnd: Sendable, Equatable {
+    public enum Status: Sendable, Equatable {
+        /// The process called `exit` with this code, between 0 and 255.
+        case exited(Int32)
+        case signalled(Int32, dumpedCore: Bool)
+        /// Other code of this program waited for the process first, or the program ignores SIGCHLD.
+        case unknown
+    }
+
+    public var status: Status
+    public var usage: ResourceUsage
+
+    public init(status: Status, usage: ResourceUsage = ResourceUsage()) {
+        self.status = status
+        self.usage = usage
+    }
+}
+
+/// All values are 0 if the status is ``ProcessEnd/Status/unknown``.
+public struct ResourceUsage: Sendable, Equatable {
+    public var userTime = Duration.zero
+    public var systemTime = Duration.zero
+    /// The largest resident memory, in bytes, of a single process, not of the tree.
+    public var maxResidentBytes: UInt64 = 0
+
+    public init() {}
+}
