@@ -6,7 +6,9 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -223,3 +225,24 @@ int launcher_reap(int pidfd, struct launcher_end *end) {
 int launcher_signal(int pidfd, int number) { return (int)syscall(SYS_pidfd_send_signal, pidfd, number, NULL, 0); }
 
 int launcher_open(pid_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
+
+int launcher_adopt_orphans(void) { return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
+
+int launcher_facts(pid_t pid, struct launcher_facts *facts) {
+    char path[32], line[1024], state;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return -1;
+    ssize_t length = read(file, line, sizeof line - 1);
+    close(file);
+    if (length <= 0) return -1;
+    line[length] = '\0';
+    // The name is in parentheses and may contain any character, even a parenthesis.
+    char *rest = strrchr(line, ')');
+    int parent, threads;
+    const char *format = ") %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d";
+    if (rest == NULL || sscanf(rest, format, &state, &parent, &threads) != 3) return -1;
+    // A process whose first thread has ended is a zombie to its parent, but its other threads still run.
+    *facts = (struct launcher_facts){.parent = parent, .is_dead = (state == 'Z' || state == 'X') && threads <= 1};
+    return 0;
+}

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -89,25 +90,27 @@ static void daemonize(int clears_environment, const char *self) {
     waitpid(middle, NULL, 0);
 }
 
-/// All processes, this one included, fork without end. Both limits hold: the count of the user's processes, and a deadline
-/// after which each of them exits.
-static void fork_bomb(int most, unsigned user) {
-    alarm(60);
+/// All processes, this one included, fork without end. Two limits bound them: the count of the user's processes, and one
+/// deadline at which all of them end.
+static void fork_bomb(int most, unsigned user, int exits) {
+    time_t deadline = time(NULL) + 30;
     struct rlimit processes = {(rlim_t)most, (rlim_t)most};
     if (setgroups(0, NULL) != 0 || setgid(user) != 0 || setuid(user) != 0) _exit(5);
     if (setrlimit(RLIMIT_NPROC, &processes) != 0) _exit(6);
     signal(SIGCHLD, SIG_IGN);
-    announce("bomb");
-    for (unsigned round = 0;; round++) {
+    pid_t first = getpid();
+    for (unsigned round = 0; time(NULL) < deadline; round++) {
         pid_t pid = fork();
         if (pid == 0) {
-            // The alarm is not inherited.
-            alarm(60);
             // Half of them leave the session, and their parents exit now and then.
             if (round % 2 == 0) setsid();
-        } else if (pid > 0 && round % 5 == 4) {
+        } else if (pid > 0 && round % 5 == 4 && getpid() != first) {
             _exit(0);
         } else if (pid < 0) {
+            if (getpid() == first) {
+                announce("full");
+                if (exits) _exit(0);
+            }
             usleep(1000);
         }
     }
@@ -187,7 +190,7 @@ int main(int count, char **arguments) {
         announce("ready");
         if (strcmp(operand, "exit") != 0) wait_forever();
     } else if (strcmp(command, "bomb") == 0 && count > 3) {
-        fork_bomb(atoi(operand), (unsigned)atoi(arguments[3]));
+        fork_bomb(atoi(operand), (unsigned)atoi(arguments[3]), count > 4);
     } else {
         fprintf(stderr, "unknown command %s\n", command);
         return 64;

@@ -90,4 +90,16 @@ int launcher_signal(int pidfd, int number);
 /// Returns a descriptor of the process, with the flag CLOEXEC, or -1.
 int launcher_open(pid_t pid);
 
+/// Makes this process the parent of its orphaned descendants. Returns 0, or -1 with errno.
+int launcher_adopt_orphans(void);
+
+struct launcher_facts {
+    pid_t parent;
+    /// Whether all threads have ended, so that only the entry for the parent is left.
+    int is_dead;
+};
+
+/// Reads /proc/PID/stat. Returns 0, or -1 if the process does not exist or is hidden, as `ProtectProc=` hides some processes.
+int launcher_facts(pid_t pid, struct launcher_facts *facts);
+
 #endif

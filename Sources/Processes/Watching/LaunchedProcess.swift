@@ -7,14 +7,16 @@ public struct LaunchedProcess: Sendable {
     public let pid: pid_t
     let watcher: ProcessWatcher
 
-    /// Asks all processes of the group to end (SIGTERM), and kills them if the process still runs after the grace period.
+    /// Asks all processes of the group to end (SIGTERM), and kills the tree if the process still runs after the grace period.
     ///
     /// Returns at once; the end is reported as always. A later call can only shorten the grace period.
     public func terminate(grace: Duration) { watcher.request(.terminate(pid, grace)) }
 
-    /// Kills the process and all that it started.
+    /// Kills the process and all its descendants, even those that have left its group and session.
     ///
-    /// Returns at once; the end is reported as always.
+    /// Returns at once; the end is reported as always. Before they are killed, all of them are stopped, so that a program that
+    /// forks without end cannot escape. The descendants are complete if ``LaunchPlan/adoptsOrphans`` was set or the process
+    /// has a cgroup.
     public func kill() { watcher.request(.kill(pid)) }
 
     /// Sends a signal to all processes of the group. Does nothing once the process has ended.
@@ -29,7 +31,7 @@ extension LaunchPlan {
     ///
     /// - Parameter onExit: Called exactly once, on a thread that all processes share, so it must return quickly. It may be
     ///   called before this function returns. When it is called, the process is reaped, and the processes that it left
-    ///   in its group are killed.
+    ///   are killed (see ``Orphans``).
     /// - Throws: ``LaunchError``; `onExit` is then never called. Retrying is safe.
     public func launch(onExit: @escaping @Sendable (ProcessEnd) -> Void) throws(LaunchError) -> LaunchedProcess {
         let watcher = try ProcessWatcher.shared(for: self)

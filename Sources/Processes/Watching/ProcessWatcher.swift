@@ -18,6 +18,18 @@ final class ProcessWatcher: Sendable {
         var killsAt: ContinuousClock.Instant?
     }
 
+    /// The state of killing orphans.
+    private struct Sweep {
+        /// The orphans that were killed and did not end in time.
+        var unkillable: Set<pid_t> = []
+        /// Set while orphans are left.
+        var nextAt: ContinuousClock.Instant?
+        var wait = firstWait
+
+        static let firstWait: Duration = .milliseconds(50)
+        static let longestWait: Duration = .seconds(10)
+    }
+
     private struct State {
         var watched: [pid_t: Watched] = [:]
         var requests: [Request] = []
@@ -28,6 +40,8 @@ final class ProcessWatcher: Sendable {
     private let state = Mutex(State())
     private let events: Int32
     private let wake: Int32
+    /// Only the watcher's thread uses it, so the lock is always free.
+    private let sweep = Mutex(Sweep())
 
     /// The watcher of this program, started by the first launch.
     static func shared(for plan: LaunchPlan) throws(LaunchError) -> ProcessWatcher {
@@ -115,6 +129,7 @@ final class ProcessWatcher: Sendable {
                 perform(request)
             }
             for pid in overdue() { perform(.kill(pid)) }
+            if let time = sweep.withLock(\.nextAt), time <= .now { killOrphans() }
         }
     }
 
@@ -143,14 +158,14 @@ final class ProcessWatcher: Sendable {
                 state.watched[pid]?.killsAt = nil
                 return state.watched[pid] != nil
             }
-            if isWatched { Glibc.kill(-pid, SIGKILL) }
+            if isWatched { killTree(pid) }
         }
     }
 
     private func collect(_ pid: pid_t) {
         guard let watched = state.withLock({ $0.watched[pid] }) else { return }
-        // Until the process is reaped, the number of its group cannot be reused.
-        Glibc.kill(-pid, SIGKILL)
+        // Until the process is reaped, the number of its group and session cannot be reused.
+        killLeftovers(of: pid)
         var end = launcher_end()
         let reaped = launcher_reap(watched.pidfd, &end)
         if reaped == 0 {
@@ -163,6 +178,59 @@ final class ProcessWatcher: Sendable {
         watched.onExit(reaped == 1 ? ProcessEnd(end) : ProcessEnd(status: .unknown))
     }
 
+    /// Kills a process that has not been reaped, with all its descendants.
+    private func killTree(_ pid: pid_t) {
+        // One call stops most of the tree.
+        Glibc.kill(-pid, SIGSTOP)
+        // The process dies last: while it lives, it adopts the orphans of its tree.
+        ProcessTree(limit: .seconds(5)).kill(childrenOf: getpid(), sparesRoots: true) { [pid] }
+        Glibc.kill(-pid, SIGKILL)
+    }
+
+    /// Kills the processes that an ended process has left.
+    private func killLeftovers(of pid: pid_t) {
+        Glibc.kill(-pid, SIGKILL)
+        if Orphans.areAdopted { killOrphans() }
+    }
+
+    private func killOrphans() {
+        let tree = ProcessTree(limit: .seconds(2))
+        sweep.withLock { sweep in
+            let unkillable = sweep.unkillable
+            // Waiting again for a process that waits for a device would delay the reports of all ends.
+            let left = tree.kill(childrenOf: getpid(), sparesRoots: false) {
+                orphans().filter { !unkillable.contains($0) }
+            }
+            for orphan in orphans() { reap(orphan) }
+            let rest = orphans()
+            sweep.unkillable = unkillable.union(left).intersection(rest)
+            sweep.wait = rest.isEmpty ? Sweep.firstWait : min(sweep.wait * 2, Sweep.longestWait)
+            sweep.nextAt = rest.isEmpty ? nil : .now + sweep.wait
+        }
+    }
+
+    /// The children of this program that belong to launched processes, but were not launched themselves. No launched process
+    /// can return to the session of this program.
+    private func orphans() -> [pid_t] {
+        // No launch is in progress while the lock is held, so each launched process is in the table.
+        let session = getsid(0)
+        return state.withLock { state in
+            children(of: getpid()).filter { pid in
+                // Unlike /proc, this call also works for hidden processes.
+                state.watched[pid] == nil && getsid(pid) != session
+            }
+        }
+    }
+
+    /// Reaps a child if it has ended.
+    private func reap(_ pid: pid_t) {
+        let pidfd = launcher_open(pid)
+        guard pidfd >= 0 else { return }
+        var end = launcher_end()
+        _ = launcher_reap(pidfd, &end)
+        close(pidfd)
+    }
+
     private func overdue() -> [pid_t] {
         let now = ContinuousClock.now
         return state.withLock { state in
@@ -172,7 +240,8 @@ final class ProcessWatcher: Sendable {
 
     /// -1 means to wait for an event.
     private func millisecondsToNextKill() -> Int32 {
-        guard let next = state.withLock({ $0.watched.values.compactMap(\.killsAt).min() }) else { return -1 }
+        let kills = state.withLock { $0.watched.values.compactMap(\.killsAt) }
+        guard let next = (kills + [sweep.withLock(\.nextAt)].compactMap(\.self)).min() else { return -1 }
         let left = (next - .now).components
         // Rounded up, so that the thread does not wake just before the time.
         return Int32(clamping: max(0, left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000 + 1))
