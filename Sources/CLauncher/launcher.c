@@ -211,6 +211,13 @@ void launcher_start(const struct launcher_plan *plan, struct launcher_result *re
     free(launch.needed);
 }
 
+int launcher_has_ended(int pidfd) {
+    siginfo_t info = {.si_pid = 0};
+    if (syscall(SYS_waitid, P_PIDFD, pidfd, &info, WEXITED | WNOHANG | WNOWAIT, NULL) != 0)
+        return errno == EINTR ? 0 : -errno;
+    return info.si_pid != 0;
+}
+
 int launcher_reap(int pidfd, struct launcher_end *end) {
     siginfo_t info = {.si_pid = 0};
     // The C library's function lacks the usage.

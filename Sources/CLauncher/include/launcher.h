@@ -6,6 +6,7 @@
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/types.h>
+#include <sys/xattr.h>
 
 /// The steps of a launch, in the order in which they run.
 enum {
@@ -77,6 +78,10 @@ struct launcher_end {
 
 /// Starts a process and returns when it has executed its program. If a step fails, the process is already reaped.
 void launcher_start(const struct launcher_plan *plan, struct launcher_result *result);
+
+/// Returns 1 if the process has ended and can be reaped, 0 if not, and a negated error number if it is not a child of this
+/// process or was reaped elsewhere.
+int launcher_has_ended(int pidfd);
 
 /// Reaps the process if it has ended.
 ///

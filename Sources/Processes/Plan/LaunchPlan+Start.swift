@@ -68,7 +68,7 @@ extension LaunchPlan {
                             plan.descriptor_count = Int32(descriptors.count)
                             plan.limits = limits.baseAddress
                             plan.limit_count = Int32(limits.count)
-                            plan.group = -1
+                            plan.group = group?.members ?? -1
                             plan.mask = mask
                             plan.oom_adjustment = adjustment
                             plan.adopts_orphans = adoptsOrphans ? 1 : 0

@@ -30,6 +30,9 @@ public struct LaunchPlan: Sendable, Equatable {
     /// The permissions that new files do not get.
     public var mask: UInt32
     public var limits: ProcessLimits
+    /// The cgroup of the process and its descendants, which no other process may have. Nil leaves the process in the cgroup
+    /// of this program.
+    public var group: Cgroup?
     /// Between -1000 and 1000. A process with a higher value is killed first when memory runs out; 500 protects this
     /// process from the memory use of its children.
     public var oomScoreAdjustment: Int
@@ -43,7 +46,7 @@ public struct LaunchPlan: Sendable, Equatable {
     public init(
         _ executable: Executable, _ arguments: [String] = [], environment: [String: String] = [:],
         folder: String = "/", descriptors: [Int32: Int32] = [:], mask: UInt32 = 0o077,
-        limits: ProcessLimits = ProcessLimits(), oomScoreAdjustment: Int = 500,
+        limits: ProcessLimits = ProcessLimits(), group: Cgroup? = nil, oomScoreAdjustment: Int = 500,
         adoptsOrphans: Bool = true
     ) {
         self.executable = executable
@@ -53,6 +56,7 @@ public struct LaunchPlan: Sendable, Equatable {
         self.descriptors = descriptors
         self.mask = mask
         self.limits = limits
+        self.group = group
         self.oomScoreAdjustment = oomScoreAdjustment
         self.adoptsOrphans = adoptsOrphans
     }

@@ -10,10 +10,13 @@ public struct ProcessEnd: Sendable, Equatable {
 
     public var status: Status
     public var usage: ResourceUsage
+    /// Nil if the process had no cgroup.
+    public var groupUsage: CgroupUsage?
 
-    public init(status: Status, usage: ResourceUsage = ResourceUsage()) {
+    public init(status: Status, usage: ResourceUsage = ResourceUsage(), groupUsage: CgroupUsage? = nil) {
         self.status = status
         self.usage = usage
+        self.groupUsage = groupUsage
     }
 }
 

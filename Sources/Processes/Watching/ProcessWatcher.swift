@@ -13,21 +13,10 @@ final class ProcessWatcher: Sendable {
 
     private struct Watched {
         var pidfd: Int32
+        var group: Cgroup?
         var onExit: @Sendable (ProcessEnd) -> Void
         /// The end of the grace period, once the process has been asked to end.
         var killsAt: ContinuousClock.Instant?
-    }
-
-    /// The state of killing orphans.
-    private struct Sweep {
-        /// The orphans that were killed and did not end in time.
-        var unkillable: Set<pid_t> = []
-        /// Set while orphans are left.
-        var nextAt: ContinuousClock.Instant?
-        var wait = firstWait
-
-        static let firstWait: Duration = .milliseconds(50)
-        static let longestWait: Duration = .seconds(10)
     }
 
     private struct State {
@@ -41,7 +30,7 @@ final class ProcessWatcher: Sendable {
     private let events: Int32
     private let wake: Int32
     /// Only the watcher's thread uses it, so the lock is always free.
-    private let sweep = Mutex(Sweep())
+    private let leftovers = Mutex(Leftovers())
 
     /// The watcher of this program, started by the first launch.
     static func shared(for plan: LaunchPlan) throws(LaunchError) -> ProcessWatcher {
@@ -93,7 +82,7 @@ final class ProcessWatcher: Sendable {
                 discard(pidfd)
                 throw .failed(.watch, program: plan.program, code: code)
             }
-            state.watched[pid] = Watched(pidfd: pidfd, onExit: onExit)
+            state.watched[pid] = Watched(pidfd: pidfd, group: plan.group, onExit: onExit)
             return pid
         }
     }
@@ -129,7 +118,7 @@ final class ProcessWatcher: Sendable {
                 perform(request)
             }
             for pid in overdue() { perform(.kill(pid)) }
-            if let time = sweep.withLock(\.nextAt), time <= .now { killOrphans() }
+            if let time = leftovers.withLock(\.nextAt), time <= .now { cleanUp() }
         }
     }
 
@@ -154,32 +143,40 @@ final class ProcessWatcher: Sendable {
             // A stopped process must continue to handle the signal.
             Glibc.kill(-pid, SIGCONT)
         case .kill(let pid):
-            let isWatched = state.withLock { state in
+            let watched = state.withLock { state in
                 state.watched[pid]?.killsAt = nil
-                return state.watched[pid] != nil
+                return state.watched[pid]
             }
-            if isWatched { killTree(pid) }
+            if let watched { killTree(pid, watched.group) }
         }
     }
 
     private func collect(_ pid: pid_t) {
         guard let watched = state.withLock({ $0.watched[pid] }) else { return }
-        // Until the process is reaped, the number of its group and session cannot be reused.
-        killLeftovers(of: pid)
-        var end = launcher_end()
-        let reaped = launcher_reap(watched.pidfd, &end)
-        if reaped == 0 {
+        if launcher_has_ended(watched.pidfd) == 0 {
             // A tracer, such as strace, sees the end first.
             usleep(1000)
             return
         }
+        // Until the process is reaped, the number of its group cannot be reused.
+        Glibc.kill(-pid, SIGKILL)
+        let groupUsage = leftovers.withLock { leftovers in
+            let usage = watched.group.map { leftovers.remove($0) }
+            if Orphans.areAdopted { leftovers.clean(orphans: orphans) }
+            return usage
+        }
+        var end = launcher_end()
+        let isReaped = launcher_reap(watched.pidfd, &end) == 1
         state.withLock { $0.watched[pid] = nil }
         close(watched.pidfd)
-        watched.onExit(reaped == 1 ? ProcessEnd(end) : ProcessEnd(status: .unknown))
+        watched.onExit(
+            isReaped ? ProcessEnd(end, groupUsage) : ProcessEnd(status: .unknown, groupUsage: groupUsage))
     }
 
     /// Kills a process that has not been reaped, with all its descendants.
-    private func killTree(_ pid: pid_t) {
+    private func killTree(_ pid: pid_t, _ group: Cgroup?) {
+        // The walk is still needed: a process may have moved itself to another group of the same user.
+        _ = group?.kill()
         // One call stops most of the tree.
         Glibc.kill(-pid, SIGSTOP)
         // The process dies last: while it lives, it adopts the orphans of its tree.
@@ -187,25 +184,9 @@ final class ProcessWatcher: Sendable {
         Glibc.kill(-pid, SIGKILL)
     }
 
-    /// Kills the processes that an ended process has left.
-    private func killLeftovers(of pid: pid_t) {
-        Glibc.kill(-pid, SIGKILL)
-        if Orphans.areAdopted { killOrphans() }
-    }
-
-    private func killOrphans() {
-        let tree = ProcessTree(limit: .seconds(2))
-        sweep.withLock { sweep in
-            let unkillable = sweep.unkillable
-            // Waiting again for a process that waits for a device would delay the reports of all ends.
-            let left = tree.kill(childrenOf: getpid(), sparesRoots: false) {
-                orphans().filter { !unkillable.contains($0) }
-            }
-            for orphan in orphans() { reap(orphan) }
-            let rest = orphans()
-            sweep.unkillable = unkillable.union(left).intersection(rest)
-            sweep.wait = rest.isEmpty ? Sweep.firstWait : min(sweep.wait * 2, Sweep.longestWait)
-            sweep.nextAt = rest.isEmpty ? nil : .now + sweep.wait
+    private func cleanUp() {
+        leftovers.withLock { leftovers in
+            leftovers.clean { Orphans.areAdopted ? orphans() : [] }
         }
     }
 
@@ -222,15 +203,6 @@ final class ProcessWatcher: Sendable {
         }
     }
 
-    /// Reaps a child if it has ended.
-    private func reap(_ pid: pid_t) {
-        let pidfd = launcher_open(pid)
-        guard pidfd >= 0 else { return }
-        var end = launcher_end()
-        _ = launcher_reap(pidfd, &end)
-        close(pidfd)
-    }
-
     private func overdue() -> [pid_t] {
         let now = ContinuousClock.now
         return state.withLock { state in
@@ -241,7 +213,7 @@ final class ProcessWatcher: Sendable {
     /// -1 means to wait for an event.
     private func millisecondsToNextKill() -> Int32 {
         let kills = state.withLock { $0.watched.values.compactMap(\.killsAt) }
-        guard let next = (kills + [sweep.withLock(\.nextAt)].compactMap(\.self)).min() else { return -1 }
+        guard let next = (kills + [leftovers.withLock(\.nextAt)].compactMap(\.self)).min() else { return -1 }
         let left = (next - .now).components
         // Rounded up, so that the thread does not wake just before the time.
         return Int32(clamping: max(0, left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000 + 1))
@@ -249,7 +221,7 @@ final class ProcessWatcher: Sendable {
 }
 
 extension ProcessEnd {
-    init(_ end: launcher_end) {
+    init(_ end: launcher_end, _ groupUsage: CgroupUsage?) {
         var usage = ResourceUsage()
         usage.userTime = Duration(end.usage.ru_utime)
         usage.systemTime = Duration(end.usage.ru_stime)
@@ -257,7 +229,7 @@ extension ProcessEnd {
         let status: Status =
             end.code == Int32(CLD_EXITED)
             ? .exited(end.status) : .signalled(end.status, dumpedCore: end.code == Int32(CLD_DUMPED))
-        self.init(status: status, usage: usage)
+        self.init(status: status, usage: usage, groupUsage: groupUsage)
     }
 }
 
