@@ -161,6 +161,19 @@ int main(int count, char **arguments) {
         int file = open(operand, O_WRONLY | O_CREAT | O_TRUNC, 0600);
         char bytes[4096] = {0};
         while (write(file, bytes, sizeof bytes) > 0) {}
+    } else if (strcmp(command, "processes") == 0 && count > 3) {
+        // As another user, since the limit does not apply to root.
+        uid_t user = (uid_t)atoi(arguments[3]);
+        if (setgroups(0, NULL) != 0 || setgid(user) != 0 || setuid(user) != 0) return 5;
+        int started = 0;
+        // A bound of its own, in case that there is no limit.
+        while (started < atoi(operand) && started < 500) {
+            pid_t pid = fork();
+            if (pid < 0) break;
+            if (pid == 0) wait_forever();
+            started++;
+        }
+        printf("%d\n", started);
     } else if (strcmp(command, "child") == 0) {
         // A child in the same group, then both wait.
         if (fork() == 0) {
