@@ -3,9 +3,13 @@
 struct JSONScanner {
     private let bytes: [UInt8]
     private(set) var at = 0
-    private static let maxDepth = 128
+    private let maxDepth: Int
 
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
+    /// - Parameter maxDepth: The maximum depth of nesting. Default: enough for every text that was checked before.
+    init(_ bytes: [UInt8], maxDepth: Int = JSONText.maxDepth + JSONText.maxEnvelopeDepth) {
+        self.bytes = bytes
+        self.maxDepth = maxDepth
+    }
 
     mutating func scanDocument() throws(JSONProblem) {
         try scanValue(depth: 0)
@@ -20,7 +24,7 @@ struct JSONScanner {
     }
 
     mutating func scanValue(depth: Int) throws(JSONProblem) {
-        if depth > Self.maxDepth { throw .tooDeep(limit: Self.maxDepth) }
+        if depth > maxDepth { throw .tooDeep(limit: maxDepth) }
         skipSpace()
         guard at < bytes.count else { throw .malformed(offset: at, expected: "a value") }
         switch bytes[at] {

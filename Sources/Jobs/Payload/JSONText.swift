@@ -15,11 +15,24 @@ public struct JSONText: Hashable, Sendable {
     /// - Parameter limit: The maximum number of bytes. Default: ``maxBytes``.
     /// - Throws: ``JSONProblem``.
     public init(checking bytes: [UInt8], limit: Int = JSONText.maxBytes) throws(JSONProblem) {
+        try self.init(checking: bytes, limit: limit, maxDepth: Self.maxDepth)
+    }
+
+    /// Checks a message that contains JSON texts, which may be nested ``maxDepth`` levels deep themselves.
+    package init(checkingEnvelope bytes: [UInt8], limit: Int) throws(JSONProblem) {
+        try self.init(checking: bytes, limit: limit, maxDepth: Self.maxDepth + Self.maxEnvelopeDepth)
+    }
+
+    private init(checking bytes: [UInt8], limit: Int, maxDepth: Int) throws(JSONProblem) {
         guard bytes.count <= limit else { throw .tooLarge(bytes: bytes.count, limit: limit) }
-        var scanner = JSONScanner(bytes)
+        var scanner = JSONScanner(bytes, maxDepth: maxDepth)
         try scanner.scanDocument()
         self.bytes = bytes
     }
+
+    static let maxDepth = 128
+    /// The number of levels that a message may add around a text.
+    static let maxEnvelopeDepth = 4
 
     /// The maximum size of an input and of a result: 1 MiB.
     public static let maxBytes = 1 << 20

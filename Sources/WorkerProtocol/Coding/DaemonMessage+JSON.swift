@@ -60,7 +60,7 @@ extension Hello {
         self.init(
             protocolVersion: try fields.required("protocol", fields.integer("protocol")),
             version: try fields.string("version") ?? "",
-            attempts: try fields.integer("attempts") ?? 1,
+            attempts: try fields.integer("attempts", atLeast: 1) ?? 1,
             settings: try fields.objectText("settings") ?? .emptyObject)
     }
 
@@ -93,8 +93,8 @@ extension Run {
         if let policy = fields["retry"] { retry = try RetryPolicy(json: policy, at: ["retry"]) }
         self.init(
             lease: try fields.lease(), kind: try fields.required("kind", fields.string("kind")),
-            input: try fields.json("input"), tries: try fields.integer("tries") ?? 0, retry: retry,
-            timeout: try fields.integer("timeout_ms").map { .milliseconds($0) })
+            input: try fields.json("input"), tries: try fields.integer("tries", atLeast: 0) ?? 0, retry: retry,
+            timeout: try fields.milliseconds("timeout_ms"))
     }
 
     fileprivate func write(to line: inout JSONWriter) {

@@ -1,6 +1,17 @@
 import Jobs
 
 extension WorkerProtocol {
+    /// Checks that an encoded message, with its line break, can be received.
+    ///
+    /// - Throws: ``WorkerProtocolProblem`` if it is too long, nested too deeply, or not JSON.
+    package static func check(_ line: [UInt8]) throws(WorkerProtocolProblem) {
+        do {
+            _ = try JSONText(checkingEnvelope: line, limit: maxLineBytes + 1)
+        } catch {
+            throw WorkerProtocolProblem("\(error)")
+        }
+    }
+
     /// Appends the JSON object whose fields are written by the closure, and a line break.
     ///
     /// Stored JSON may contain line breaks between its values; they become spaces.
@@ -21,7 +32,7 @@ extension WorkerProtocolProblem {
     ) throws(WorkerProtocolProblem) -> Message {
         let found: Message?
         do {
-            let fields = try JSONFields(try JSONText(checking: line, limit: WorkerProtocol.maxLineBytes))
+            let fields = try JSONFields(try JSONText(checkingEnvelope: line, limit: WorkerProtocol.maxLineBytes))
             found = try message(try fields.required("type", fields.string("type")), fields)
         } catch {
             throw WorkerProtocolProblem("\(error)")
@@ -39,6 +50,28 @@ extension JSONFields {
     }
 
     func id() throws(ShapeProblem) -> Int { try required("id", integer("id")) }
+
+    /// Reads a whole number of at least `least`; nil if the field is absent.
+    func integer(_ name: String, atLeast least: Int) throws(ShapeProblem) -> Int? {
+        guard let value = try integer(name) else { return nil }
+        guard value >= least else { throw problem(name, "expected at least \(least), found \(value)") }
+        return value
+    }
+
+    /// Reads a duration in milliseconds; nil if the field is absent.
+    func milliseconds(_ name: String) throws(ShapeProblem) -> Duration? {
+        try integer(name, atLeast: 0).map { .milliseconds($0) }
+    }
+
+    /// Reads a list of strings; nil if the field is absent.
+    func strings(_ name: String) throws(ShapeProblem) -> [String]? {
+        try elements(name)?.enumerated().map { (index, element) throws(ShapeProblem) in
+            guard let string = element.decodedString else {
+                throw problem("\(name).\(index)", "expected a string, found \(element.shape.phrase)")
+            }
+            return string
+        }
+    }
 
     func array(_ name: String) throws(ShapeProblem) -> JSONText {
         let value = try json(name)

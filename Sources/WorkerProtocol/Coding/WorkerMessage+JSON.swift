@@ -96,7 +96,7 @@ extension Announcement {
             protocolVersion: try fields.required("protocol", fields.integer("protocol")),
             version: try fields.string("version"),
             kinds: try fields.list("kinds") { (fields) throws(ShapeProblem) in try AnnouncedKind(fields) },
-            warnings: (try fields.elements("warnings") ?? []).compactMap(\.decodedString))
+            warnings: try fields.strings("warnings") ?? [])
     }
 
     fileprivate func write(to line: inout JSONWriter) {
@@ -149,9 +149,9 @@ extension InputField {
         }
         self.init(
             try fields.required("name", fields.string("name")), try fields.word("shape", of: Self.shapes) ?? .string,
-            choices: try fields.elements("choices")?.compactMap(\.decodedString),
+            choices: try fields.strings("choices"),
             range: range.map { $0[0]...$0[1] },
-            schemes: try fields.elements("schemes")?.compactMap(\.decodedString),
+            schemes: try fields.strings("schemes"),
             isRequired: try fields.boolean("required") ?? false,
             isFromDependency: try fields.boolean("from_dependency") ?? false,
             summary: try fields.string("summary") ?? "")
@@ -174,7 +174,7 @@ extension InputField {
 extension SettingRefusal {
     fileprivate init(_ fields: JSONFields) throws(ShapeProblem) {
         self.init(
-            key: try fields.required("key", fields.string("key")), entry: try fields.integer("entry"),
+            key: try fields.required("key", fields.string("key")), entry: try fields.integer("entry", atLeast: 0),
             message: try fields.required("message", fields.string("message")),
             isTransient: try fields.boolean("transient") ?? false)
     }
@@ -194,7 +194,7 @@ extension TryFailure {
                 code: try fields.required("code", fields.string("code")),
                 message: try fields.required("message", fields.string("message")), detail: fields["detail"]),
             isRetryable: try fields.boolean("retryable") ?? false,
-            retryAfter: try fields.integer("retry_after_ms").map { .milliseconds($0) })
+            retryAfter: try fields.milliseconds("retry_after_ms"))
     }
 
     fileprivate func write(to line: inout JSONWriter) {
