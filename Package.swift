@@ -50,6 +50,7 @@ let package = Package(
         .executable(name: "halyardd", targets: ["halyardd"]),
         .executable(name: "halyard", targets: ["halyard"]),
         .executable(name: "halyard-bench", targets: ["Bench"]),
+        .library(name: "HalyardWorker", targets: ["Jobs", "OperationTypes", "Worker", "WorkerProtocol"]),
         .library(name: "Operations", targets: ["OperationTypes", "Operations", "NetworkAdapters"]),
         .library(name: "OperationsCompatibility", targets: ["OperationsCompatibility"]),
         .library(name: "NetworkOperations", targets: ["NetworkOperations"]),
@@ -176,6 +177,18 @@ let package = Package(
         // A program without a shell that shows what a new process gets, and makes trouble.
         .executableTarget(name: "ProcessProbe", path: "Tests/ProcessProbe"),
         tests("Processes", ["CLauncher", "CLinux", "ProcessProbe", "Programs"]),
+        // The main program of a worker. It has no dependency outside of this package, so that programs with their own
+        // kinds build quickly.
+        module("Worker", ["Jobs", "OperationTypes", "WorkerProtocol"]),
+        // A program that tests run as a worker.
+        .executableTarget(
+            name: "SampleWorker", dependencies: ["Jobs", "OperationTypes", "Worker", "WorkerProtocol"],
+            path: "Tests/SampleWorker", swiftSettings: settings),
+        // Workers that tests drive.
+        .target(
+            name: "RunningWorkers", dependencies: ["Jobs", "OperationTypes", "Programs", "WorkerProtocol"],
+            path: "Tests/RunningWorkers", swiftSettings: settings),
+        tests("Worker", ["Jobs", "OperationTypes", "Programs", "RunningWorkers", "SampleWorker", "WorkerProtocol"]),
         // The syntax of addresses, dates and text on the web, without I/O.
         module("WebSyntax", ["CivilCalendar"]),
         tests("WebSyntax", ["Samples"]),

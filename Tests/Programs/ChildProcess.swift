@@ -25,8 +25,10 @@ public final class ChildProcess: Sendable {
     ///   - program: A path, or a name that is looked for in this process's `PATH`.
     ///   - environment: All that the process has, besides `PATH`.
     ///   - input: All that it reads.
+    ///   - descriptor: What it reads instead of `input`.
     public init(
-        _ program: String, _ arguments: [String] = [], environment: [String: String] = [:], input: String = ""
+        _ program: String, _ arguments: [String] = [], environment: [String: String] = [:], input: String = "",
+        reading descriptor: Int32? = nil
     ) throws {
         // A file that has no name any more: nobody has to write while the process reads.
         guard let file = tmpfile() else { throw Failure(call: "tmpfile", code: errno) }
@@ -47,7 +49,7 @@ public final class ChildProcess: Sendable {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_adddup2(&actions, fileno(file), 0)
+        posix_spawn_file_actions_adddup2(&actions, descriptor ?? fileno(file), 0)
         posix_spawn_file_actions_adddup2(&actions, out[1], 1)
         posix_spawn_file_actions_adddup2(&actions, err[1], 2)
         // Nothing else that a test has open: a connection that it closes must be closed.

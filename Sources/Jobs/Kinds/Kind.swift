@@ -32,6 +32,13 @@ where Input: Codable, Output: Codable, Failure: OperationFailure {
     /// Derives the value that this kind's output offers to a dependent. The default returns the output.
     static func offer(_ output: Output) -> Offered
 
+    /// Whether ``refusal(of:)`` or ``blockingCheck(of:)`` may refuse an input. Default: true. If false, a worker process
+    /// with this kind is not started or asked when a job is enqueued.
+    static var checksInputs: Bool { get }
+    /// Whether ``didSucceed(_:)`` or ``cleanUp(asking:)`` does anything. Default: true. If false, a worker process with
+    /// this kind is not asked.
+    static var cleansUp: Bool { get }
+
     /// Returns the reason why every run with this input would fail, whatever happens until then; nil if a run may
     /// succeed. The daemon asks before it accepts a job and before it stores a definition, after it has checked
     /// ``inputFields``. The call must return at once. The default returns nil.
@@ -69,6 +76,12 @@ where Input: Codable, Output: Codable, Failure: OperationFailure {
 }
 
 extension Kind {
+    /// True.
+    public static var checksInputs: Bool { true }
+
+    /// True.
+    public static var cleansUp: Bool { true }
+
     /// Runs the operation without using the job.
     public func run(_ input: Input, job: JobContext) async throws(Failure) -> Output {
         try await run(input, context: job.operation)

@@ -34,6 +34,8 @@ public struct Enrich: Kind {
         self.documents = documents
     }
 
+    public static var cleansUp: Bool { false }
+
     public func refusal(of input: PlannedInput) -> InputRefusal? { InputRefusal(ofAddressIn: input) }
 
     public func run(_ input: Input, context: OperationContext) async throws(KindFailure) -> Output {

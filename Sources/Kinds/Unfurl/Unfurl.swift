@@ -36,6 +36,8 @@ public struct Unfurl: Kind {
         resolutions = Resolutions(configuration)
     }
 
+    public static var cleansUp: Bool { false }
+
     public func refusal(of input: PlannedInput) -> InputRefusal? { InputRefusal(ofAddressIn: input) }
 
     public func run(_ input: Input, context: OperationContext) async throws(KindFailure) -> Output {
