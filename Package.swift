@@ -48,6 +48,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .executable(name: "halyardd", targets: ["halyardd"]),
+        .executable(name: "halyard-worker", targets: ["halyard-worker"]),
         .executable(name: "halyard", targets: ["halyard"]),
         .executable(name: "halyard-bench", targets: ["Bench"]),
         .library(name: "HalyardWorker", targets: ["Jobs", "OperationTypes", "Worker", "WorkerProtocol"]),
@@ -222,11 +223,13 @@ let package = Package(
         // Parses documents from servers: bytes in, facts out. It runs in the sandbox, so it must not use a network.
         module("Pages", ["CivilCalendar", "Decompression", "WebSyntax"]),
         tests("Pages", ["Samples", "WebSyntax"]),
+        // Reading the text of settings.
+        module("Settings", ["Jobs"]),
         .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
         module(
             "Kinds",
             [
-                "CLinux", "CNettle", "Jobs", "OperationTypes", "Pages", "Web", "WebSyntax",
+                "CLinux", "CNettle", "Jobs", "OperationTypes", "Pages", "Settings", "Web", "WebSyntax",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -247,13 +250,23 @@ let package = Package(
         tests(
             "Kinds",
             [
-                "CLinux", "Jobs", "OperationTypes", "Pages", "Programs", "Samples", "Servers", "Web", "WebSyntax",
+                "CLinux", "Jobs", "OperationTypes", "Pages", "Programs", "Samples", "Servers", "Settings", "Web",
+                "WebSyntax",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ]),
+
+        // The worker of the built-in kinds.
+        module(
+            "BuiltInWorker",
+            ["ControlProtocol", "Jobs", "Kinds", "Web", "Worker", "WorkerProtocol"]),
+        tests(
+            "BuiltInWorker",
+            ["Jobs", "OperationTypes", "Programs", "RunningWorkers", "Servers", "WorkerProtocol", "halyard-worker"]),
+        executable("halyard-worker", ["BuiltInWorker"]),
 
         // Control: the verbs, the socket that carries them, and the command line.
         module("ControlProtocol", ["Jobs", "OperationTypes"]),
