@@ -190,6 +190,9 @@ let package = Package(
             name: "RunningWorkers", dependencies: ["Jobs", "OperationTypes", "Programs", "WorkerProtocol"],
             path: "Tests/RunningWorkers", swiftSettings: settings),
         tests("Worker", ["Jobs", "OperationTypes", "Programs", "RunningWorkers", "SampleWorker", "WorkerProtocol"]),
+        // Checks that a program follows the protocol.
+        module("WorkerConformance", ["CLinux", "Jobs", "OperationTypes", "WorkerProtocol"]),
+        tests("WorkerConformance", ["Jobs", "Programs", "SampleWorker"]),
         // The syntax of addresses, dates and text on the web, without I/O.
         module("WebSyntax", ["CivilCalendar"]),
         tests("WebSyntax", ["Samples"]),
@@ -311,15 +314,14 @@ let package = Package(
             "Commands",
             [
                 "CalendarEvents", "CivilCalendar", "Client", "ControlProtocol", "Jobs", "OperationTypes", "SQLiteStore",
-                "StoreControl",
+                "StoreControl", "WorkerConformance",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         tests(
             "Commands",
             [
-                "API", "Client", "ControlProtocol", "Jobs", "OperationTypes", "SQLite", "SQLiteInspection",
-                "SQLiteStore",
-                "StoreControl",
+                "API", "Client", "ControlProtocol", "Jobs", "OperationTypes", "Programs", "SQLite", "SQLiteInspection",
+                "SQLiteStore", "SampleWorker", "StoreControl",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ], exclude: ["Golden"]),

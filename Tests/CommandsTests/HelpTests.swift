@@ -54,6 +54,7 @@ import Testing
         ["queues", "set", "", "--limit", "3"], ["queues", "pause", ""], ["definitions", "show", ""],
         ["schedules", "run", ""], ["enqueue", ""], ["list", "--queue", ""],
         ["enqueue", "--lines", "-", "--key", "k"],
+        ["workers", "test"], ["workers", "test", "--input", "x", "--", "worker"],
     ])
     func aWrongLineIsAUsageErrorWithItsRemedy(arguments: [String]) async throws {
         let output = Capture()

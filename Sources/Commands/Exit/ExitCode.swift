@@ -44,7 +44,7 @@ public enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
         case .jobOpen: "A job is not final yet (--timeout passed, or result was called too early)."
         case .usage: "The command line is invalid; see the verb's --help."
         case .data:
-            "The request was refused: the input is invalid, something is still in use, or some lines of --lines were refused."
+            "The request was refused: the input is invalid, something is still in use, some lines of --lines were refused, or a worker failed a check."
         case .noInput: "The named file, job, graph, queue or definition does not exist."
         case .unavailable: "The verb needs a daemon, and none answers."
         case .software: "Halyard has a bug."

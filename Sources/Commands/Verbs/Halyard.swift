@@ -23,7 +23,9 @@ struct Halyard: ParsableCommand {
         groupedSubcommands: [
             CommandGroup(name: "Jobs", subcommands: jobVerbs),
             CommandGroup(name: "Looking", subcommands: lookingVerbs),
-            CommandGroup(name: "Settings", subcommands: [Queues.self, Definitions.self, Schedules.self, Reload.self]),
+            CommandGroup(
+                name: "Settings",
+                subcommands: [Queues.self, Definitions.self, Schedules.self, Reload.self, Workers.self]),
         ])
 
     /// The verbs for jobs. None of these has subcommands, see ``DirectVerb``.

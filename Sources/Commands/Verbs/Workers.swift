@@ -1,0 +1,109 @@
+import ArgumentParser
+import Jobs
+import WorkerConformance
+
+extension Halyard {
+    struct Workers: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "workers", abstract: "Check programs that run jobs for the daemon.",
+            subcommands: [Test.self])
+
+        struct Test: Verb {
+            static let configuration = CommandConfiguration(
+                commandName: "test", abstract: "Check that a program follows the protocol of workers.",
+                discussion: """
+                    Starts the program several times in the place of the daemon, lets it run small jobs, and prints each rule that it \
+                    follows or breaks. The program's standard error stays visible. Needs no daemon. The exit code is 65 if a check \
+                    failed.
+
+                    halyard workers test --input '{"width": 320}' -- /usr/lib/photos/worker --verbose
+                    """)
+
+            @Option(
+                help: ArgumentHelp("The kind to run; default: the first that the program announces.", valueName: "name")
+            )
+            var kind: String?
+
+            @Option(help: ArgumentHelp("The input of the jobs, a JSON value; default: {}.", valueName: "json"))
+            var input: String?
+
+            @Option(help: ArgumentHelp("The settings of the program, a JSON object; default: {}.", valueName: "json"))
+            var settings: String?
+
+            @Option(help: ArgumentHelp("How long a job may run; default: 1m.", valueName: "duration"))
+            var timeout: String?
+
+            @Argument(
+                parsing: .postTerminator,
+                help: ArgumentHelp("The program and its arguments, after --.", valueName: "command"))
+            var command: [String] = []
+
+            @OptionGroup var common: CommonOptions
+
+            func validate() throws {
+                if command.isEmpty {
+                    throw ValidationError("Write the program after --: halyard workers test -- PROGRAM")
+                }
+                if let timeout, Duration(human: timeout) == nil {
+                    throw ValidationError("--timeout is a duration such as 30s or 5m.")
+                }
+                if let settings, try Self.json(settings, of: "--settings").shape != .object {
+                    throw ValidationError("--settings is a JSON object such as {\"photos.folder\": \"/srv/photos\"}.")
+                }
+                if let input { _ = try Self.json(input, of: "--input") }
+            }
+
+            private static func json(_ text: String, of option: String) throws -> JSONText {
+                do throws(JSONProblem) {
+                    return try JSONText(checking: Array(text.utf8))
+                } catch {
+                    throw ValidationError("\(option) is not JSON: \(error).")
+                }
+            }
+
+            func run(in surroundings: Surroundings) async throws -> ExitCode {
+                var conformance = WorkerConformance(command: command, kind: kind)
+                if let settings { conformance.settings = try Self.json(settings, of: "--settings") }
+                if let input { conformance.input = try Self.json(input, of: "--input") }
+                if let limit = timeout.flatMap({ Duration(human: $0) }) { conformance.attemptLimit = limit }
+                var results: [WorkerConformance.Result] = []
+                let hasPassed = try conformance.run { result in
+                    results.append(result)
+                    if common.json { return }
+                    try surroundings.output.line(Self.line(result))
+                    try surroundings.output.flush()
+                }
+                if common.json {
+                    let json = JSONWriter.text {
+                        $0.array(results) { result, writer in Self.write(result, to: &writer) }
+                    }
+                    try surroundings.output.json(json)
+                }
+                return hasPassed ? .success : .data
+            }
+
+            private static func line(_ result: WorkerConformance.Result) -> StyledText {
+                let style: TextStyle =
+                    switch result.verdict {
+                    case .passed: .green
+                    case .failed: .red
+                    case .skipped: .dim
+                    }
+                let word = result.verdict.rawValue
+                let padding = StyledText.spaces(9 - word.count)
+                let reason = result.reason.map { ": \($0)" } ?? ""
+                return StyledText(word, style) + padding + StyledText(result.name, .bold)
+                    + StyledText(result.verdict == .failed ? reason + ". Rule: " + result.rule : reason)
+            }
+
+            private static func write(_ result: WorkerConformance.Result, to writer: inout JSONWriter) {
+                writer.object {
+                    $0.field("check", result.name)
+                    $0.field("result", result.verdict.rawValue)
+                    $0.field("rule", result.rule)
+                    $0.field("reason", result.reason)
+                }
+            }
+        }
+    }
+}

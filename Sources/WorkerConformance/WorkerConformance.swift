@@ -1,0 +1,98 @@
+import Glibc
+import Jobs
+import OperationTypes
+import WorkerProtocol
+
+/// Checks that a program follows the protocol of workers, by starting it in the place of the daemon.
+///
+/// Each check starts the program again. The program's standard error stays visible. While checks run, the process ignores
+/// SIGPIPE.
+public struct WorkerConformance: Sendable {
+    /// The result of one check.
+    public struct Result: Hashable, Sendable {
+        /// The result without its reason.
+        public enum Verdict: String, Hashable, Sendable {
+            case passed, failed
+            /// The check does not apply to the program.
+            case skipped
+        }
+
+        /// The name of the check, such as `drain`.
+        public var name: String
+        /// The rule that was checked, in one sentence.
+        public var rule: String
+        public var verdict: Verdict
+        /// Why the check failed or was skipped; nil if it passed.
+        public var reason: String?
+    }
+
+    /// The program and its arguments. A name without a slash is searched for in `PATH`.
+    public var command: [String]
+    /// The settings that the program receives, a JSON object.
+    public var settings: JSONText
+    /// The kind that attempts run; nil for the first kind that the program announces.
+    public var kind: String?
+    /// The input of attempts.
+    public var input: JSONText
+    /// The longest wait for the end of an attempt.
+    public var attemptLimit: Duration
+    /// The longest wait for any other answer.
+    public var answerLimit: Duration
+
+    /// Creates the checks of a program.
+    public init(
+        command: [String], settings: JSONText = .emptyObject, kind: String? = nil, input: JSONText = .emptyObject,
+        attemptLimit: Duration = .seconds(60), answerLimit: Duration = .seconds(10)
+    ) {
+        self.command = command
+        self.settings = settings
+        self.kind = kind
+        self.input = input
+        self.attemptLimit = attemptLimit
+        self.answerLimit = answerLimit
+    }
+
+    /// Runs all checks in order. Blocks the thread. If the program does not introduce itself, the other checks are
+    /// skipped.
+    ///
+    /// - Parameter report: Called after each check.
+    /// - Returns: Whether no check failed.
+    public func run(_ report: (Result) throws -> Void) rethrows -> Bool {
+        signal(SIGPIPE, SIG_IGN)
+        var kinds: [AnnouncedKind] = []
+        let introduction = Check("introduction", "It answers hello with the kinds that it runs.") {
+            program throws(Finding) in
+            kinds = try Check.introduce(program)
+        }
+        var hasPassed = true
+        for check in [introduction] + Check.all {
+            var result = Result(name: check.name, rule: check.rule, verdict: .passed)
+            do throws(Finding) {
+                if kinds.isEmpty, check.name != introduction.name {
+                    throw .skip("the program did not introduce itself")
+                }
+                try check.run(CheckedProgram(conformance: self, kinds: kinds))
+            } catch {
+                result.verdict = error.isFailure ? .failed : .skipped
+                result.reason = error.reason
+            }
+            if result.verdict == .failed { hasPassed = false }
+            try report(result)
+        }
+        return hasPassed
+    }
+}
+
+/// Why a check failed or does not apply.
+struct Finding: Error {
+    var reason: String
+    var isFailure = true
+
+    init(_ reason: String) { self.reason = reason }
+
+    static func skip(_ reason: String) -> Finding {
+        var finding = Finding(reason)
+        finding.isFailure = false
+        return finding
+    }
+}

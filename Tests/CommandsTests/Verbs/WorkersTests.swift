@@ -1,0 +1,41 @@
+import Jobs
+import Programs
+import Testing
+
+@testable import Commands
+
+@Suite struct WorkersTests {
+    @Test func aWorkerThatFollowsTheProtocolSucceeds() async throws {
+        let (code, output) = await Self.test(["--input", #"{"action":"would end"}"#, "--", binary("SampleWorker")])
+        #expect(code == .success)
+        try Golden.expect(output, "workers-test.txt")
+    }
+
+    @Test func aBrokenRuleIsPrintedWithItsReason() async {
+        let (code, output) = await Self.test(["--", "sh", "-c", "exit 3"])
+        #expect(code == .data)
+        let first = output.split(separator: "\n").first
+        #expect(
+            first
+                == "failed   introduction: it closed its standard output (expected an introduction (kinds)). Rule: It answers hello with the kinds that it runs."
+        )
+    }
+
+    @Test func theResultsAreAvailableAsJSON() async throws {
+        let (code, output) = await Self.test(["--json", "--", "/nowhere/worker"])
+        #expect(code == .data)
+        let results = try JSONText(checking: Array(output.utf8)).elements ?? []
+        #expect(
+            results.first?.string
+                == #"{"check":"introduction","result":"failed","rule":"It answers hello with the kinds that it runs.","reason":"/nowhere/worker cannot be started: No such file or directory"}"#
+        )
+        #expect(results.count == 16)
+    }
+
+    private static func test(_ arguments: [String]) async -> (ExitCode, String) {
+        let output = Capture()
+        let code = await HalyardCommandLine.run(
+            ["workers", "test"] + arguments, in: .captured(output: output, errors: Capture()))
+        return (code, output.text)
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import Jobs
+import Programs
+import Testing
+import WorkerConformance
+
+@Suite struct ConformanceTests {
+    @Test func aSwiftWorkerPassesEveryCheck() async {
+        let results = await results(
+            WorkerConformance(
+                command: [binary("SampleWorker")], input: JSONText(trusted: Array(#"{"action":"would end"}"#.utf8))))
+        #expect(results.filter { $0.verdict != .passed }.isEmpty)
+        #expect(results.count == 16)
+    }
+
+    /// Each script is a worker with one defect.
+    @Test(arguments: [
+        ("exit 0", "introduction", "it closed its standard output (expected an introduction (kinds))"),
+        ("echo hello", "introduction", "a line on standard output is not a message"),
+        ("printf x", "introduction", "its last line on standard output has no line break"),
+        ("sleep 600", "introduction", "it did not answer within 1 seconds (expected an introduction (kinds))"),
+        (#"echo '{"type":"kinds","protocol":2,"kinds":[{"name":"k"}]}'"#, "introduction", "it speaks version 2"),
+        (#"echo '{"type":"kinds","protocol":1,"kinds":[]}'"#, "introduction", "it announces no kinds"),
+        (#"echo '{"type":"kinds","protocol":1,"kinds":[{"name":"K"}]}'"#, "introduction", "is not a valid name"),
+        (
+            #"echo '{"type":"kinds","protocol":1,"kinds":[{"name":"k"},{"name":"k"}]}'"#, "introduction",
+            "it announces the kind k twice"
+        ),
+        (
+            #"echo '{"type":"refused","settings":[{"key":"a.b","message":"is missing; write it"}]}'"#, "introduction",
+            "it refuses the settings: a.b is missing; write it"
+        ),
+        (
+            Self.introduction + "while read line; do :; done", "ping",
+            "it did not answer within 1 seconds (expected pong)"
+        ),
+        (
+            Self.introduction
+                + #"read run; echo '{"type":"succeeded","job":1,"attempt":1,"output":1}'; sleep 600"#,
+            "run", "it sent succeeded for attempt 1 of job 1 before started"
+        ),
+        (
+            Self.introduction + #"read run; echo '{"type":"started","attempts":[{"job":9,"attempt":1}]}'; sleep 600"#,
+            "run",
+            "it started attempt 1 of job 9, which it was not given"
+        ),
+        (
+            Self.introduction + "while read line; do :; done; sleep 600", "end of input",
+            "it did not answer within 1 seconds"
+        ),
+        (Self.introduction + "read drain; exit 3", "idle drain", "it exited with status 3"),
+        (Self.introduction + "kill -9 $$", "idle drain", "a signal ended it"),
+    ])
+    func aDefectIsFoundAndExplained(_ script: String, _ check: String, _ reason: String) async throws {
+        var conformance = WorkerConformance(command: ["sh", "-c", script])
+        conformance.attemptLimit = .seconds(1)
+        conformance.answerLimit = .seconds(1)
+        let result = try #require(await results(conformance).first { $0.name == check })
+        #expect(result.verdict == .failed)
+        #expect(result.reason?.contains(reason) == true, "\(result.reason ?? "")")
+    }
+
+    @Test func aProgramThatIsMissingFailsTheFirstCheck() async {
+        let results = await results(WorkerConformance(command: ["/nowhere/worker"]))
+        #expect(results.first?.reason == "/nowhere/worker cannot be started: No such file or directory")
+        #expect(results.dropFirst().allSatisfy { $0.verdict == .skipped })
+    }
+
+    private static let introduction =
+        #"read hello; echo '{"type":"kinds","protocol":1,"kinds":[{"name":"k"}]}'; "#
+
+    /// Runs the checks on a dedicated thread, since they block.
+    private func results(_ conformance: WorkerConformance) async -> [WorkerConformance.Result] {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                var results: [WorkerConformance.Result] = []
+                _ = conformance.run { results.append($0) }
+                continuation.resume(returning: results)
+            }
+        }
+    }
+}
