@@ -192,7 +192,7 @@ let package = Package(
         tests("Worker", ["Jobs", "OperationTypes", "Programs", "RunningWorkers", "SampleWorker", "WorkerProtocol"]),
         // Checks that a program follows the protocol.
         module("WorkerConformance", ["CLinux", "Jobs", "OperationTypes", "WorkerProtocol"]),
-        tests("WorkerConformance", ["Jobs", "Programs", "SampleWorker"]),
+        tests("WorkerConformance", ["Jobs", "Programs", "RunningWorkers", "SampleWorker", "WorkerProtocol"]),
         // The syntax of addresses, dates and text on the web, without I/O.
         module("WebSyntax", ["CivilCalendar"]),
         tests("WebSyntax", ["Samples"]),

@@ -14,12 +14,17 @@ public final class RunningWorker: Sendable {
     private let input: FileHandle
 
     /// Starts a program of this package.
-    public init(_ program: String, _ arguments: [String] = []) throws {
+    public convenience init(_ program: String, _ arguments: [String] = []) throws {
+        try self.init(command: [binary(program)] + arguments)
+    }
+
+    /// Starts any program.
+    public init(command: [String]) throws {
         signal(SIGPIPE, SIG_IGN)
         let pipe = Pipe()
         input = pipe.fileHandleForWriting
         process = try ChildProcess(
-            binary(program), arguments, reading: pipe.fileHandleForReading.fileDescriptor)
+            command[0], Array(command.dropFirst()), reading: pipe.fileHandleForReading.fileDescriptor)
         // The worker has its own copy.
         try pipe.fileHandleForReading.close()
     }
@@ -28,7 +33,14 @@ public final class RunningWorker: Sendable {
     public static func with(
         _ program: String, settings: JSONText = .emptyObject, _ body: (RunningWorker) async throws -> Void
     ) async throws {
-        let worker = try RunningWorker(program)
+        try await with(command: [binary(program)], settings: settings, body)
+    }
+
+    /// Runs `body` with a worker that has announced its kinds.
+    public static func with(
+        command: [String], settings: JSONText = .emptyObject, _ body: (RunningWorker) async throws -> Void
+    ) async throws {
+        let worker = try RunningWorker(command: command)
         do {
             worker.send(.hello(Hello(version: "test", settings: settings)))
             _ = try await worker.message { if case .kinds = $0 { true } else { false } }

@@ -1,4 +1,3 @@
-import Foundation
 import Jobs
 import Programs
 import Testing
@@ -6,9 +5,9 @@ import WorkerConformance
 
 @Suite struct ConformanceTests {
     @Test func aSwiftWorkerPassesEveryCheck() async {
-        let results = await results(
-            WorkerConformance(
-                command: [binary("SampleWorker")], input: JSONText(trusted: Array(#"{"action":"would end"}"#.utf8))))
+        let results = await WorkerConformance(
+            command: [binary("SampleWorker")], input: JSONText(trusted: Array(#"{"action":"would end"}"#.utf8))
+        ).results()
         #expect(results.filter { $0.verdict != .passed }.isEmpty)
         #expect(results.count == 16)
     }
@@ -55,28 +54,17 @@ import WorkerConformance
         var conformance = WorkerConformance(command: ["sh", "-c", script])
         conformance.attemptLimit = .seconds(1)
         conformance.answerLimit = .seconds(1)
-        let result = try #require(await results(conformance).first { $0.name == check })
+        let result = try #require(await conformance.results().first { $0.name == check })
         #expect(result.verdict == .failed)
         #expect(result.reason?.contains(reason) == true, "\(result.reason ?? "")")
     }
 
     @Test func aProgramThatIsMissingFailsTheFirstCheck() async {
-        let results = await results(WorkerConformance(command: ["/nowhere/worker"]))
+        let results = await WorkerConformance(command: ["/nowhere/worker"]).results()
         #expect(results.first?.reason == "/nowhere/worker cannot be started: No such file or directory")
         #expect(results.dropFirst().allSatisfy { $0.verdict == .skipped })
     }
 
     private static let introduction =
         #"read hello; echo '{"type":"kinds","protocol":1,"kinds":[{"name":"k"}]}'; "#
-
-    /// Runs the checks on a dedicated thread, since they block.
-    private func results(_ conformance: WorkerConformance) async -> [WorkerConformance.Result] {
-        await withCheckedContinuation { continuation in
-            Thread.detachNewThread {
-                var results: [WorkerConformance.Result] = []
-                _ = conformance.run { results.append($0) }
-                continuation.resume(returning: results)
-            }
-        }
-    }
 }

@@ -1,0 +1,58 @@
+import Foundation
+import Jobs
+import RunningWorkers
+import Testing
+import WorkerConformance
+import WorkerProtocol
+
+/// The examples in `config/examples/workers`.
+@Suite struct ExampleTests {
+    private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appending(path: "config/examples/workers").path
+    private static let hasPython = FileManager.default.isExecutableFile(atPath: "/usr/bin/python3")
+
+    @Test(.enabled(if: hasPython)) func thePythonExampleFollowsTheProtocol() async {
+        await expectConformance(of: "count-words.py", input: #"{"text":"a b"}"#, skipping: ["clean up"])
+    }
+
+    @Test func theShellExampleFollowsTheProtocol() async {
+        await expectConformance(of: "load.sh", input: "{}", skipping: ["check", "clean up"])
+    }
+
+    @Test(.enabled(if: hasPython)) func thePythonExampleCountsWords() async throws {
+        try await RunningWorker.with(command: [Self.folder + "/count-words.py"]) { worker in
+            let counted = try await worker.run("count-words", #"{"text":"a bc\nd"}"#)
+            let output = JSONText(trusted: Array(#"{"words":3,"lines":2}"#.utf8))
+            #expect(counted == .succeeded(.first(of: 1), output: output, children: []))
+
+            worker.send(.output(DependencyMessage(lease: .first(of: 2), kind: "other", output: JSONText(string: "e"))))
+            let fromDependency = try await worker.run("count-words", "{}", job: 2)
+            let one = JSONText(trusted: Array(#"{"words":1,"lines":1}"#.utf8))
+            #expect(fromDependency == .succeeded(.first(of: 2), output: one, children: []))
+
+            guard case .failed(_, let failed) = try await worker.run("count-words", "{}", job: 3) else {
+                Issue.record("the attempt succeeded")
+                return
+            }
+            #expect(failed.failure.code == "no_text")
+        }
+    }
+
+    @Test func theShellExampleReturnsTheLoad() async throws {
+        try await RunningWorker.with(command: [Self.folder + "/load.sh"]) { worker in
+            guard case .succeeded(_, let output, _) = try await worker.run("load", "{}") else {
+                Issue.record("the attempt failed")
+                return
+            }
+            #expect(JSONObject(output)?["load"]?.double != nil)
+        }
+    }
+
+    private func expectConformance(of name: String, input: String, skipping: Set<String>) async {
+        let results = await WorkerConformance(
+            command: [Self.folder + "/" + name], input: JSONText(trusted: Array(input.utf8))
+        ).results()
+        #expect(results.filter { $0.verdict == .failed }.isEmpty)
+        #expect(Set(results.filter { $0.verdict == .skipped }.map(\.name)) == skipping)
+    }
+}

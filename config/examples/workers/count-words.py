@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+"""A worker for Halyard in one file without dependencies. Copy it, and replace the kind `count-words` by your own.
+
+Name it in halyard.yaml, and check it with: halyard workers test --input '{"text": "a b"}' -- ./count-words.py
+
+The protocol is described in the documentation of Halyard, on the page "Worker protocol".
+"""
+import json
+import os
+import sys
+import threading
+import traceback
+
+PROTOCOL = 1
+MAX_OUTPUT = 1 << 20
+
+
+# The kind.
+
+def count_words(input, attempt):
+    text = input.get("text")
+    if text is None and attempt.outputs:
+        # A dependency supplies what the input lacks.
+        text = attempt.outputs[0]["output"]
+    if not isinstance(text, str):
+        raise Failure("no_text", "the input has no text; give the field text")
+    words = 0
+    lines = text.splitlines()
+    for number, line in enumerate(lines, 1):
+        if attempt.stopped.is_set():
+            raise Failure("stopped", "the attempt was asked to stop")
+        words += len(line.split())
+        if number % 1000 == 0:
+            attempt.progress(number, len(lines), "lines")
+    return {"words": words, "lines": len(lines)}
+
+
+def check_count_words(input, stage):
+    """Returns why the input can never be accepted, or None."""
+    if isinstance(input, dict) and isinstance(input.get("text", ""), str):
+        return None
+    return "text must be a string"
+
+
+KINDS = {
+    "count-words": {
+        "run": count_words,
+        "check": check_count_words,
+        "announcement": {
+            "summary": "Counts the words of a text",
+            "accepts": "AnyOutput",
+            "fields": [{"name": "text", "shape": "string", "summary": "the text", "from_dependency": True}],
+        },
+    },
+}
+
+
+# The worker, which needs no change.
+
+class Failure(Exception):
+    """Ends an attempt with a failure. Another attempt follows only if it is retryable and the retry policy allows it."""
+
+    def __init__(self, code, message, retryable=False, retry_after_ms=None, detail=None):
+        super().__init__(message)
+        self.fields = {"code": code, "message": message, "retryable": retryable}
+        if retry_after_ms is not None:
+            self.fields["retry_after_ms"] = retry_after_ms
+        if detail is not None:
+            self.fields["detail"] = detail
+
+
+class Attempt:
+    """One attempt of a job, which runs on its own thread."""
+
+    def __init__(self, worker, run, outputs):
+        self.worker = worker
+        self.run = run
+        self.lease = {"job": run["job"], "attempt": run["attempt"]}
+        # The outputs of the dependencies, in order: {"kind": ..., "output": ...}.
+        self.outputs = outputs
+        # Set when the attempt should stop. `for_good` then tells whether the job will not run again.
+        self.stopped = threading.Event()
+        self.for_good = False
+        self.children = []
+
+    def progress(self, completed, total=None, unit=""):
+        message = {"type": "progress", **self.lease, "completed": completed, "unit": unit}
+        if total is not None:
+            message["total"] = total
+        self.worker.send(message)
+
+    def enqueue(self, definition, input=None, queue=None, priority=None):
+        """Enqueues a job together with the success of this attempt."""
+        child = {"definition": definition, "input": input, "queue": queue, "priority": priority}
+        self.children.append({name: value for name, value in child.items() if value is not None})
+
+    def end(self):
+        """Runs the kind and returns the message about its end."""
+        kind = KINDS.get(self.run["kind"])
+        if kind is None:
+            return self.failed(Failure("unknown_kind", "this worker has no kind " + self.run["kind"]))
+        try:
+            output = kind["run"](self.run["input"], self)
+        except Failure as failure:
+            return self.failed(failure)
+        except Exception as error:
+            traceback.print_exc()
+            return self.failed(Failure("exception", type(error).__name__ + "; see the log of the worker"))
+        try:
+            if len(encode(output)) > MAX_OUTPUT:
+                return self.failed(Failure("result_too_large", "write large results to a file and return its path"))
+        except ValueError as error:
+            return self.failed(Failure("invalid_output", str(error)))
+        return {"type": "succeeded", **self.lease, "children": self.children, "output": output}
+
+    def failed(self, failure):
+        return {"type": "failed", **self.lease, **failure.fields}
+
+
+class Worker:
+    def __init__(self):
+        # Messages get a private descriptor, and print() writes to the log.
+        self.output = os.fdopen(os.dup(1), "wb", buffering=0)
+        os.dup2(2, 1)
+        self.lock = threading.Lock()
+        self.attempts = {}
+        self.outputs = {}
+
+    def send(self, message):
+        line = encode(message) + b"\n"
+        with self.lock:
+            while line:
+                line = line[self.output.write(line):]
+
+    def run(self, attempt):
+        end = attempt.end()
+        key = (attempt.lease["job"], attempt.lease["attempt"])
+        self.attempts.pop(key)
+        self.send(end)
+
+    def receive(self, message):
+        kind = message["type"]
+        key = (message.get("job"), message.get("attempt"))
+        if kind == "hello":
+            self.introduce(message)
+        elif kind == "output":
+            self.outputs.setdefault(key, []).append(message)
+        elif kind == "run":
+            attempt = Attempt(self, message, self.outputs.pop(key, []))
+            thread = threading.Thread(target=self.run, args=(attempt,), daemon=True)
+            self.attempts[key] = (attempt, thread)
+            self.send({"type": "started", "attempts": [attempt.lease]})
+            thread.start()
+        elif kind == "stop":
+            attempt, _ = self.attempts.get(key, (None, None))
+            if attempt:
+                attempt.for_good = message["for_good"]
+                attempt.stopped.set()
+        elif kind == "check":
+            self.send({"type": "checked", "id": message["id"], "refusals": [refusal(i) for i in message["inputs"]]})
+        elif kind == "clean_up":
+            self.send({"type": "cleaned_up", "id": message["id"], "left": False})
+        elif kind == "ping":
+            self.send({"type": "pong", "id": message["id"]})
+        elif kind == "drain":
+            for _, thread in list(self.attempts.values()):
+                thread.join()
+            sys.exit(0)
+
+    def introduce(self, hello):
+        if hello["protocol"] != PROTOCOL:
+            sys.exit("the daemon speaks version %d of the protocol, this worker %d" % (hello["protocol"], PROTOCOL))
+        kinds = [
+            {"name": name, "checks": "check" in kind, **kind["announcement"]} for name, kind in KINDS.items()
+        ]
+        self.send({"type": "kinds", "protocol": PROTOCOL, "kinds": kinds})
+
+
+def refusal(planned):
+    check = KINDS.get(planned["kind"], {}).get("check")
+    message = check and check(planned["input"], planned["stage"])
+    return {"message": message} if message else None
+
+
+def encode(value):
+    """Encodes JSON on one line. Raises ValueError for what JSON, or Halyard, does not accept."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    if "\\u0000" in text:
+        raise ValueError("a text contains the character U+0000; remove it")
+    return text.encode("utf-8")
+
+
+def main():
+    if sys.stdin.isatty():
+        sys.exit("halyardd starts this program; name it under `workers` in halyard.yaml")
+    worker = Worker()
+    # Ends when the daemon closes standard input. Threads that still run end with the process.
+    for line in sys.stdin.buffer:
+        worker.receive(json.loads(line))
+
+
+if __name__ == "__main__":
+    main()
