@@ -81,10 +81,10 @@ import WorkerProtocol
     // MARK: Lines that are refused
 
     @Test(arguments: [
-        ("", "invalid JSON at byte 0: expected a value"),
-        ("garbage", "invalid JSON at byte 0: expected a value"),
+        ("", "invalid JSON at byte 0: expected an object"),
+        ("garbage", "invalid JSON at byte 0: expected an object"),
         (#"{"type":"ping","id":1} {}"#, "invalid JSON at byte 23: expected the end"),
-        ("[]", "expected an object, found an array"),
+        ("[]", "invalid JSON at byte 0: expected an object"),
         ("{}", "type: is missing; it is required"),
         (#"{"type":1}"#, "type: expected a string, found 1; put it in quotes"),
         (#"{"type":"dance"}"#, "the type of the message is unknown"),

@@ -80,7 +80,7 @@ import WorkerProtocol
 
     @Test(arguments: [
         (#"{"type":"dance"}"#, "the type of the message is unknown"),
-        ("garbage", "invalid JSON at byte 0: expected a value"),
+        ("garbage", "invalid JSON at byte 0: expected an object"),
         (#"{"type":"hello","protocol":1}"#, "hello was sent before"),
     ])
     func anInvalidLineEndsTheProgram(_ line: String, _ reason: String) async throws {

@@ -30,6 +30,12 @@ public struct JSONFields {
         self.object = object
     }
 
+    /// Uses an object that was already split.
+    package init(_ object: JSONObject) {
+        path = []
+        self.object = object
+    }
+
     /// Refuses a field with another name. The message mentions the present name, or suggests the most similar known
     /// one.
     package func allowOnly(_ known: [String], renamed: [String: String] = [:]) throws(ShapeProblem) {

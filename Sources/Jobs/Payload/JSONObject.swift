@@ -16,6 +16,25 @@ public struct JSONObject: Hashable, Sendable {
         self.fields = fields
     }
 
+    /// Checks a message that contains JSON texts, and splits it in the same pass; see
+    /// ``JSONText/init(checkingEnvelope:limit:)``.
+    ///
+    /// - Throws: ``JSONProblem``. A value of another type is malformed.
+    package init(checkingEnvelope bytes: [UInt8], limit: Int) throws(JSONProblem) {
+        guard bytes.count <= limit else { throw .tooLarge(bytes: bytes.count, limit: limit) }
+        var fields: [(name: String, value: JSONText)] = []
+        var scanner = JSONScanner(bytes)
+        scanner.skipSpace()
+        guard scanner.at < bytes.count, bytes[scanner.at] == UInt8(ascii: "{") else {
+            throw .malformed(offset: scanner.at, expected: "an object")
+        }
+        try scanner.scanMembers(depth: 0) { name, range in
+            fields.append((name, JSONText(trusted: Array(bytes[range]))))
+        }
+        try scanner.expectEnd()
+        self.fields = fields
+    }
+
     /// Calls `body` with each field's name and the bytes of its value, without copying the bytes.
     ///
     /// - Returns: False if `text` is a value of another type.

@@ -13,6 +13,10 @@ struct JSONScanner {
 
     mutating func scanDocument() throws(JSONProblem) {
         try scanValue(depth: 0)
+        try expectEnd()
+    }
+
+    mutating func expectEnd() throws(JSONProblem) {
         skipSpace()
         if at != bytes.count { throw .malformed(offset: at, expected: "the end") }
     }

@@ -66,12 +66,10 @@ final class WorkerAttempt: Sendable {
     private var context: JobContext {
         JobContext(
             lease: lease,
-            operation: OperationContext(attempt: lease.attempt, cancellation: cancellation.token) { [weak self] in
-                self?.report($0)
-            },
-            isStoppedForGood: { [weak self] in self?.isStoppedForGood ?? false },
-            isLast: { [weak self] code, isRetryable in self?.wouldEnd(with: code, isRetryable: isRetryable) ?? false },
-            onEnqueue: { [weak self] child in self?.state.withLock { $0.children.append(child) } })
+            operation: OperationContext(attempt: lease.attempt, cancellation: cancellation.token) { self.report($0) },
+            isStoppedForGood: { self.isStoppedForGood },
+            isLast: { self.wouldEnd(with: $0, isRetryable: $1) },
+            onEnqueue: { child in self.state.withLock { $0.children.append(child) } })
     }
 
     private var isStoppedForGood: Bool { state.withLock { $0.stop?.isForGood ?? false } }

@@ -5,8 +5,8 @@ import WorkerProtocol
 
 /// Reads the daemon's messages, on a dedicated thread with blocking reads.
 ///
-/// After each chunk, one `started` message names all attempts of the chunk, and only then do they begin. If the process
-/// ends before that, the attempts cannot be the reason.
+/// After each chunk, one `started` message names all attempts of the chunk, and they begin when it is in the pipe. If the
+/// process dies before that, the attempts cannot be the reason.
 final class Conversation {
     private enum Phase {
         case expectingHello
@@ -152,7 +152,7 @@ final class Conversation {
 
     private func startAttempts() {
         guard case .talking(let session) = phase, !starting.isEmpty else { return }
-        writer.send(.started(starting.map(\.lease)))
+        writer.sendAndWait(.started(starting.map(\.lease)))
         for attempt in starting { session.start(attempt) }
         starting.removeAll(keepingCapacity: true)
     }

@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import OperationTypes
 import Synchronization
@@ -11,10 +12,15 @@ import WorkerProtocol
 final class MessageWriter: Sendable {
     private struct State {
         var pending: [UInt8] = []
+        /// The number of all bytes that were enqueued, and of those that are in the pipe.
+        var enqueuedCount = 0
+        var writtenCount = 0
         var isWriting = false
         /// The daemon closed its end of the pipe. Nobody reads further messages.
         var isBroken = false
         var waiting: [CheckedContinuation<Void, Never>] = []
+        /// Threads that wait until this many bytes are in the pipe.
+        var blocked: [(count: Int, signal: DispatchSemaphore)] = []
     }
 
     private let descriptor: Int32
@@ -30,13 +36,27 @@ final class MessageWriter: Sendable {
         if enqueue(line) { write() }
     }
 
+    /// Sends a message and blocks the thread until it is in the pipe, where it survives a crash of this process.
+    func sendAndWait(_ message: WorkerMessage) {
+        let signal = DispatchSemaphore(value: 0)
+        if enqueue(message.line, signalling: signal) { writePending([], from: 0, mayBlock: true) }
+        signal.wait()
+    }
+
     /// Enqueues an encoded message without a system call, so that it may be called with a lock held.
     ///
     /// - Returns: Whether the caller must call ``write()`` afterwards.
-    func enqueue(_ line: [UInt8]) -> Bool {
+    func enqueue(_ line: [UInt8]) -> Bool { enqueue(line, signalling: nil) }
+
+    private func enqueue(_ line: [UInt8], signalling signal: DispatchSemaphore?) -> Bool {
         state.withLock { state in
-            if state.isBroken { return false }
+            if state.isBroken {
+                signal?.signal()
+                return false
+            }
             if state.pending.isEmpty { state.pending = line } else { state.pending += line }
+            state.enqueuedCount += line.count
+            if let signal { state.blocked.append((state.enqueuedCount, signal)) }
             if state.isWriting { return false }
             state.isWriting = true
             return true
@@ -62,7 +82,7 @@ final class MessageWriter: Sendable {
         var written = start
         while true {
             if written == bytes.count {
-                guard let next = next() else { return }
+                guard let next = next(after: bytes.count) else { return }
                 bytes = next
                 written = 0
             }
@@ -81,8 +101,15 @@ final class MessageWriter: Sendable {
     }
 
     /// Takes the pending bytes; nil if there are none, and then the caller no longer writes.
-    private func next() -> [UInt8]? {
+    ///
+    /// - Parameter count: The number of bytes that the caller has written since the last call.
+    private func next(after count: Int) -> [UInt8]? {
         let (bytes, waiting) = state.withLock { state -> ([UInt8]?, [CheckedContinuation<Void, Never>]) in
+            state.writtenCount += count
+            while let first = state.blocked.first, state.isBroken || first.count <= state.writtenCount {
+                first.signal.signal()
+                state.blocked.removeFirst()
+            }
             if state.pending.isEmpty {
                 state.isWriting = false
                 defer { state.waiting = [] }
@@ -109,7 +136,7 @@ final class MessageWriter: Sendable {
             state.isBroken = true
             state.pending = []
         }
-        _ = next()
+        _ = next(after: 0)
     }
 }
 

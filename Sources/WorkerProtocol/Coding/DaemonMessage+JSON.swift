@@ -90,7 +90,7 @@ extension DependencyMessage {
 extension Run {
     fileprivate init(_ fields: JSONFields) throws(ShapeProblem) {
         var retry = RetryPolicy.never
-        if let policy = fields["retry"] { retry = try RetryPolicy(json: policy, at: ["retry"]) }
+        if let policy = fields["retry"] { retry = try LastRetryPolicy.policy(of: policy) }
         self.init(
             lease: try fields.lease(), kind: try fields.required("kind", fields.string("kind")),
             input: try fields.json("input"), tries: try fields.integer("tries", atLeast: 0) ?? 0, retry: retry,
@@ -101,7 +101,7 @@ extension Run {
         line.type("run", lease)
         line.field("kind", kind)
         line.field("tries", Int64(tries))
-        line.field("retry", retry.json)
+        line.field("retry", LastRetryPolicy.json(of: retry))
         line.field("timeout_ms", timeout?.milliseconds)
         line.field("input", input)
     }

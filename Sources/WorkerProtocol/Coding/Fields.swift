@@ -32,7 +32,7 @@ extension WorkerProtocolProblem {
     ) throws(WorkerProtocolProblem) -> Message {
         let found: Message?
         do {
-            let fields = try JSONFields(try JSONText(checkingEnvelope: line, limit: WorkerProtocol.maxLineBytes))
+            let fields = JSONFields(try JSONObject(checkingEnvelope: line, limit: WorkerProtocol.maxLineBytes))
             found = try message(try fields.required("type", fields.string("type")), fields)
         } catch {
             throw WorkerProtocolProblem("\(error)")
