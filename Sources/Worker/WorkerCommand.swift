@@ -43,7 +43,7 @@ public enum WorkerCommand {
     ) async -> Never {
         signal(SIGPIPE, SIG_IGN)
         if isatty(0) == 1 {
-            Log.write(usage)
+            Log.write(Usage.text)
             exit(ExitStatus.usage)
         }
         let ended = Latch<Int32>()
@@ -62,33 +62,4 @@ public enum WorkerCommand {
         await writer.waitUntilWritten()
         exit(status)
     }
-
-    static var usage: String {
-        let program = CommandLine.arguments.first ?? "this program"
-        return
-            "\(program) runs jobs for halyardd and cannot be used alone; name it under `workers` in halyard.yaml, or check it with: halyard workers test -- \(program)"
-    }
-}
-
-/// The kinds of a worker.
-public struct WorkerKinds: Sendable {
-    /// The kinds.
-    public var kinds: [any Kind]
-    /// Findings about the settings that do not prevent the start, as sentences for people.
-    public var warnings: [String]
-
-    /// Creates a list of kinds. Default: no warnings.
-    public init(_ kinds: [any Kind], warnings: [String] = []) {
-        self.kinds = kinds
-        self.warnings = warnings
-    }
-}
-
-/// The settings that a worker refuses, with the reasons.
-public struct RefusedSettings: Error {
-    /// At least one refusal.
-    public var refusals: [SettingRefusal]
-
-    /// Creates an error.
-    public init(_ refusals: [SettingRefusal]) { self.refusals = refusals }
 }

@@ -68,7 +68,7 @@ final class Conversation {
     private func end(with status: Int32) {
         switch phase {
         case .expectingHello:
-            Log.write(WorkerCommand.usage)
+            Log.write(Usage.text)
             ended.open(with: ExitStatus.usage)
         case .refused:
             break
