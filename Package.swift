@@ -172,6 +172,19 @@ let package = Package(
         // The messages between the daemon and its workers.
         module("WorkerProtocol", ["Jobs", "OperationTypes"]),
         tests("WorkerProtocol", ["Jobs", "OperationTypes"]),
+        // The daemon's side of its workers: their processes, and what runs in which.
+        module(
+            "Workers",
+            [
+                "CLinux", "Jobs", "OperationTypes", "Processes", "Runner", "WorkerProtocol",
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        tests(
+            "Workers",
+            [
+                "Jobs", "OperationTypes", "Programs", "SampleWorker", "Samples", "WorkerProtocol",
+                .product(name: "Logging", package: "swift-log"),
+            ]),
         // Starts, watches and kills processes. Knows nothing of jobs.
         .target(name: "CLauncher"),
         module("Processes", ["CLauncher"]),
@@ -189,7 +202,10 @@ let package = Package(
         .target(
             name: "RunningWorkers", dependencies: ["Jobs", "OperationTypes", "Programs", "WorkerProtocol"],
             path: "Tests/RunningWorkers", swiftSettings: settings),
-        tests("Worker", ["Jobs", "OperationTypes", "Programs", "RunningWorkers", "SampleWorker", "WorkerProtocol"]),
+        .testTarget(
+            name: "WorkerTests",
+            dependencies: ["Jobs", "OperationTypes", "Programs", "RunningWorkers", "SampleWorker", "WorkerProtocol"],
+            swiftSettings: settings),
         // Checks that a program follows the protocol.
         module("WorkerConformance", ["CLinux", "Jobs", "OperationTypes", "WorkerProtocol"]),
         tests("WorkerConformance", ["Jobs", "Programs", "RunningWorkers", "SampleWorker", "WorkerProtocol"]),
@@ -266,9 +282,11 @@ let package = Package(
         module(
             "BuiltInWorker",
             ["ControlProtocol", "Jobs", "Kinds", "Web", "Worker", "WorkerProtocol"]),
-        tests(
-            "BuiltInWorker",
-            ["Jobs", "OperationTypes", "Programs", "RunningWorkers", "Servers", "WorkerProtocol", "halyard-worker"]),
+        .testTarget(
+            name: "BuiltInWorkerTests",
+            dependencies: [
+                "Jobs", "OperationTypes", "Programs", "RunningWorkers", "Servers", "WorkerProtocol", "halyard-worker",
+            ], swiftSettings: settings),
         executable("halyard-worker", ["BuiltInWorker"]),
 
         // Control: the verbs, the socket that carries them, and the command line.
@@ -334,9 +352,8 @@ let package = Package(
         module(
             "Daemon",
             [
-                "API", "CCrashMark", "CalendarEvents", "ControlProtocol", "Definitions", "Jobs", "Kinds",
-                "OperationTypes",
-                "Runner", "SQLiteStore", "StoreControl", "Systemd", "Web", "YAML",
+                "API", "CCrashMark", "CalendarEvents", "ControlProtocol", "Definitions", "Jobs", "OperationTypes",
+                "Runner", "SQLiteStore", "Settings", "StoreControl", "Systemd", "WorkerProtocol", "Workers", "YAML",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
@@ -347,7 +364,7 @@ let package = Package(
             "Daemon",
             [
                 "CLinux", "Client", "ControlProtocol", "Jobs", "Kinds", "OperationTypes", "Programs", "Runner",
-                "SQLiteStore", "Systemd", "Web",
+                "SQLiteStore", "Settings", "Systemd", "WorkerProtocol", "halyard-worker", "halyardd",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),

@@ -36,7 +36,7 @@ public enum HalyardWorker {
         } catch {
             throw RefusedSettings(
                 error.all.map {
-                    SettingRefusal(key: $0.key, entry: $0.entry, message: $0.reason, isTransient: $0.isTransient)
+                    SettingRefusal(key: $0.key, entry: $0.entry, message: $0.reason, errorNumber: $0.errorNumber)
                 })
         }
     }

@@ -6,6 +6,7 @@
 #include <malloc.h>
 #include <spawn.h>
 #include <stddef.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>

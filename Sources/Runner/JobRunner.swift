@@ -23,11 +23,13 @@ public final class JobRunner: Sendable {
     let wallClock: any AlarmClock<Timestamp>
     let uptimeClock: any AlarmClock<Duration>
     let report: AttemptReport
+    /// The worker programs that run kinds.
+    private let hosts: [any KindHost]
     let maxRescues: Int
     let lastEnd: LastEnd
-    private let log: JobLog
+    let log: JobLog
     private let conditionLog: StoreConditionLog
-    private let random: @Sendable () -> Double
+    let random: @Sendable () -> Double
     private let beforeEachExchange: (@Sendable () async -> Void)?
     private let core: Mutex<Core>
     private let alarms = LoopAlarms()
@@ -73,6 +75,7 @@ public final class JobRunner: Sendable {
         self.lastEnd = lastEnd
         report = AttemptReport(logger: logger)
         log = JobLog(logger: logger)
+        hosts = kinds.hosts
         conditionLog = StoreConditionLog(logger: logger)
         core = Mutex(Core(loop: ClaimLoop(settings: settings)))
     }
@@ -94,6 +97,7 @@ public final class JobRunner: Sendable {
         conditionLog.note { store.condition }
         try openAlarms()
         defer { alarms.close() }
+        for host in hosts { host.observeRoom { [weak self] in self?.handle(.wake) } }
         try await rescueOrphans()
         // The task is awaited below. It is not a child task, so cancelling the caller interrupts the attempts but does
         // not prevent their ends from being recorded. It has a higher priority than the operations, so that they
@@ -118,7 +122,8 @@ public final class JobRunner: Sendable {
         let now: @Sendable () -> Timestamp = { [wallClock] in wallClock.now }
         while await waitForExchange() {
             await beforeEachExchange?()
-            guard let batch = core.withLock({ $0.loop.beginExchange() }) else { continue }
+            let room = self.room
+            guard let batch = core.withLock({ $0.loop.beginExchange(room: room) }) else { continue }
             let startedAt = uptimeClock.now
             let answer: Exchange
             do throws(StoreError) {
@@ -143,11 +148,21 @@ public final class JobRunner: Sendable {
             ready.open(with: true)
             report.exchanged(in: uptimeClock.now - startedAt)
             for (ended, result) in zip(batch.ends, answer.finished) where result == .recorded(.succeeded) {
-                ended.attempt.definition.kind?.kind.didSucceed(ended.attempt.lease.job)
+                ended.attempt.definition.kind?.didSucceed(ended.attempt.lease)
             }
             report.ended(batch.ends, answer.finished)
         }
         if let failure = core.withLock(\.failure) { throw failure }
+    }
+
+    /// The number of jobs that the worker programs can begin now.
+    private var room: ClaimLoop.Room {
+        var room = ClaimLoop.Room()
+        for host in hosts {
+            room.kinds.merge(host.room) { first, _ in first }
+            if let suspects = host.roomForSuspects { room.suspects = (room.suspects ?? 0) + suspects }
+        }
+        return room
     }
 
     /// Waits until an exchange is wanted; returns false if the loop has ended. The caller takes the batch only after
@@ -178,6 +193,7 @@ public final class JobRunner: Sendable {
             return (actions, isAwake ? core.parked.take() : nil, areStale)
         }
         for action in actions { perform(action) }
+        if !hosts.isEmpty, actions.contains(where: \.isStart) { for host in hosts { host.flush() } }
         task?.resume()
         if areAlarmsStale { setAlarms() }
     }
@@ -192,6 +208,7 @@ public final class JobRunner: Sendable {
             Task { attempt.stop(reason) }
         case .abandon(let attempt, let reason):
             attempt.endProgress()
+            attempt.host?.abandon(attempt.lease)
             noteAbandoned()
             report.abandoned(attempt, reason)
         case .dropLateEnd(let attempt):
@@ -218,18 +235,6 @@ public final class JobRunner: Sendable {
     /// reports the current value.
     private func noteAbandoned() {
         abandonedNote.withLock { _ in store.noteAbandoned(core.withLock { $0.loop.abandonedCount }) }
-    }
-
-    private func start(_ attempt: RunningAttempt) {
-        log.started(attempt)
-        // Nothing awaits this task: it ends with an event that the claim loop waits for. After the grace period the
-        // loop stops waiting, which would be impossible for a child task of run().
-        let task = Task(priority: .medium) {
-            let result = await result(of: attempt)
-            attempt.endProgress()
-            handle(.attemptEnded(attempt, result, random: result.isValue ? 0 : random()))
-        }
-        attempt.adopt(task)
     }
 
     private func observe(_ change: StoreChange) {

@@ -18,7 +18,7 @@ import WorkerProtocol
 /// | exit status | meaning |
 /// | --- | --- |
 /// | 0 | The daemon asked the worker to drain, or closed its input, and all attempts have ended. |
-/// | 1 | The daemon closed its input, and an attempt did not stop within 5 seconds. |
+/// | 1 | The daemon closed its input while an attempt ran, or an attempt did not stop within 5 seconds after an invalid message. |
 /// | 64 | The program was not started by a daemon. |
 /// | 70 | The kinds cannot be registered; see ``KindRegistryProblem``. |
 /// | 71 | The operating system refused a descriptor or a thread. |

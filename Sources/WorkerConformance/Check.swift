@@ -143,7 +143,7 @@ struct Check {
                 let conversation = try program.startAndMeet()
                 conversation.send(program.run(first))
                 _ = try conversation.end(of: first)
-                conversation.send(.recorded(first), .ping(id: 1))
+                conversation.send(.recorded(first, kind: program.kind), .ping(id: 1))
                 guard case .pong = try conversation.next(within: program.conformance.answerLimit, "pong") else {
                     throw Finding("it answered recorded")
                 }

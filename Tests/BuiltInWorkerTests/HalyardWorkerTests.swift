@@ -150,7 +150,7 @@ import WorkerProtocol
                         key: "network.authorities",
                         message:
                             "names /nowhere/ca.pem, which cannot be read (No such file or directory); write the path of a file with certificates (PEM)",
-                        isTransient: true),
+                        errorNumber: 2),
                 ])
             ])
     }

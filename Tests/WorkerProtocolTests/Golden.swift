@@ -54,7 +54,7 @@ enum Golden {
                 ]),
             #"{"type":"check","id":4,"inputs":[{"kind":"greet","stage":"definition","input":{}},{"kind":"greet","stage":"waiting","input":{}},{"kind":"greet","stage":"whole","input":{}}]}"#
         ),
-        (.recorded(lease), #"{"type":"recorded","job":7,"attempt":2}"#),
+        (.recorded(lease, kind: "upload"), #"{"type":"recorded","job":7,"attempt":2,"kind":"upload"}"#),
         (.cleanUp(id: 5), #"{"type":"clean_up","id":5}"#),
         (.jobState(id: 6, .failed), #"{"type":"job_state","id":6,"state":"failed"}"#),
         (.jobState(id: 6, nil), #"{"type":"job_state","id":6}"#),
@@ -86,9 +86,9 @@ enum Golden {
         (
             .refused([
                 SettingRefusal(key: "photos.folder", message: #"is "x"; write an absolute path"#),
-                SettingRefusal(key: "photos.roots", entry: 1, message: "is missing; mount it", isTransient: true),
+                SettingRefusal(key: "photos.roots", entry: 1, message: "is missing; mount it", errorNumber: 2),
             ]),
-            #"{"type":"refused","settings":[{"key":"photos.folder","message":"is \"x\"; write an absolute path","transient":false},{"key":"photos.roots","entry":1,"message":"is missing; mount it","transient":true}]}"#
+            #"{"type":"refused","settings":[{"key":"photos.folder","message":"is \"x\"; write an absolute path"},{"key":"photos.roots","entry":1,"message":"is missing; mount it","errno":2}]}"#
         ),
         (
             .started([lease, Lease(job: JobID(8), attempt: 1)]),

@@ -48,11 +48,11 @@ import WorkerProtocol
         }
     }
 
-    @Test func aRecordedSuccessReachesTheKindOnce() async throws {
+    @Test func aRecordedSuccessReachesItsKind() async throws {
         try await RunningWorker.with { worker in
             try await worker.run("keeper", "{}", job: 7)
             try await worker.run("echo", "{}", job: 8)
-            worker.send(.recorded(.first(of: 8)), .recorded(.first(of: 7)), .recorded(.first(of: 7)))
+            worker.send(.recorded(.first(of: 8), kind: "echo"), .recorded(.first(of: 7), kind: "keeper"))
             #expect(await worker.process.errors.first(containing: "job 7 succeeded") != nil)
             worker.send(.drain)
             #expect(await worker.process.waitForEnd() == .exited(0))

@@ -4,7 +4,6 @@ import ControlProtocol
 import FoundationEssentials
 import Glibc
 import Jobs
-import Kinds
 import Logging
 import Systemd
 
@@ -69,7 +68,6 @@ public struct DaemonCommand: ParsableCommand {
     /// - Parameter kinds: Your own kinds, in addition to the built-in ones. If two kinds have the same name, the
     ///   process ends with status 78.
     @MainActor public static func start(with kinds: [any Kind] = []) async -> Never {
-        DocumentSandbox.runIfAsked()
         crash_mark_install()
         umask(0o027)
         // Otherwise libdispatch writes a log message for every thread whose priority it may not raise.
@@ -166,26 +164,45 @@ public struct DaemonCommand: ParsableCommand {
         }
         let sources = ConfigurationSources(
             file: config, flags: try flags(), environment: environment, service: service)
-        let configuration = try DaemonConfiguration.load(sources)
-        if checkConfig {
-            let kinds = KindSet(configuration.completeKinds).kinds + surroundings.kinds
-            let registry = try KindRegistry(kinds)
-            let found: [String]
-            do throws(ConfigurationProblem) {
-                found = try configuration.check(for: .check, firstDefinitions: registry)
-            } catch {
-                throw ConfigurationProblem(error.problems)
-            }
-            let warnings = found + configuration.warnings
+        var surroundings = surroundings
+        surroundings.sources = sources
+        let (configuration, problems) = try DaemonConfiguration.read(sources)
+        if checkConfig || !problems.isEmpty {
+            let warnings = try await check(configuration, problems, in: surroundings)
             for warning in warnings { surroundings.logger.warning("\(warning)") }
             let count = warnings.count == 1 ? "1 warning" : "\(warnings.count) warnings"
             print(warnings.isEmpty ? "The configuration is valid." : "The configuration is valid, with \(count).")
             return
         }
-        var surroundings = surroundings
-        surroundings.sources = sources
         surroundings.logThreshold.level = configuration.logLevel
         try await Daemon.run(configuration, in: surroundings)
+    }
+
+    /// Checks the configuration without a start.
+    ///
+    /// - Parameter problems: The problems that were found when it was read.
+    /// - Returns: Warnings.
+    /// - Throws: ``ConfigurationProblem`` with all problems, also those of the workers.
+    private func check(
+        _ configuration: DaemonConfiguration, _ problems: [String], in surroundings: DaemonSurroundings
+    ) async throws -> [String] {
+        let workers = await WorkerSet(configuration, in: surroundings)
+        do {
+            if let reason = workers.reason { throw DaemonFailure(ofWorker: reason) }
+            if !problems.isEmpty {
+                throw ConfigurationProblem(problems + workers.refusals.map(configuration.sentence))
+            }
+            let registry = try workers.registry(with: surroundings.kinds)
+            let warnings = try await configuration.check(
+                for: .check, refusedByWorkers: workers.refusals,
+                firstDefinitions: workers.refusals.isEmpty ? registry : nil)
+            await workers.close()
+            return warnings + workers.warnings
+        } catch {
+            await workers.close()
+            // A check reports what it finds, so the caller must correct it even if a start would try again.
+            throw (error as? ConfigurationProblem).map { ConfigurationProblem($0.problems) } ?? error
+        }
     }
 
     private func flags() throws(DaemonFailure) -> [String: String] {

@@ -1,9 +1,8 @@
 import API
 import ControlProtocol
 import Glibc
-import Kinds
 import SQLiteStore
-import Web
+import Settings
 
 /// The reasons why the daemon could not start with a configuration on this machine, each with its configuration
 /// key. The check only reads; it creates and changes nothing.
@@ -30,7 +29,6 @@ struct ConfigurationCheck: Sendable, Hashable {
 
     init(_ configuration: DaemonConfiguration, for purpose: Purpose) {
         self.purpose = purpose
-        checkAuthorities(configuration)
         if purpose == .reload { return }
         if purpose != .start(opensSocket: false) { checkGroup(configuration) }
         let home = folder(of: configuration.database)
@@ -56,6 +54,17 @@ struct ConfigurationCheck: Sendable, Hashable {
         }
     }
 
+    /// Adds a worker's refusal of a setting, which ends with a remedy.
+    mutating func add(_ refusal: String, _ code: Int32?) {
+        if purpose == .check, code == EACCES || code == EPERM {
+            let finding = refusal[..<(refusal.lastIndex(of: ";") ?? refusal.endIndex)]
+            warnings.append("\(finding) by this user; the daemon's user must be able to")
+        } else {
+            errors.append(refusal)
+            if let code, isTransient(code) { self.code = self.code ?? code } else { isPermanent = true }
+        }
+    }
+
     /// Adds an error that the start would report.
     private mutating func add(_ key: String, _ problem: some CustomStringConvertible) {
         errors.append("\(key): \(problem)")
@@ -63,21 +72,6 @@ struct ConfigurationCheck: Sendable, Hashable {
     }
 
     // MARK: Checks
-
-    /// Checks the file of additional certificates. If the daemon cannot use it, every HTTPS request fails.
-    private mutating func checkAuthorities(_ configuration: DaemonConfiguration) {
-        guard let path = configuration.kinds.outgoing.certificateFile else { return }
-        let key = "network.authorities"
-        let remedy = "write the path of a file with certificates (PEM)"
-        var facts = stat()
-        guard stat(path, &facts) == 0, access(path, R_OK) == 0 else {
-            return add(key, "\(path) cannot be read", errno, remedy: remedy)
-        }
-        // Only a regular file is accepted, since reading a pipe could block.
-        guard facts.st_mode & S_IFMT == S_IFREG, areCertificates(inFile: path) else {
-            return add(key, "\(path) contains no readable certificates", remedy: remedy)
-        }
-    }
 
     private mutating func checkGroup(_ configuration: DaemonConfiguration) {
         guard let group = configuration.socketGroup else { return }
@@ -153,8 +147,7 @@ struct ConfigurationCheck: Sendable, Hashable {
     }
 }
 
-/// Whether the problem behind an `errno` of a file operation may disappear without a change of the
-/// configuration.
+/// Whether the problem behind an `errno` of a file operation may disappear without a change of the configuration.
 func isTransient(_ code: Int32) -> Bool {
     switch code {
     case ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG, EINVAL, EILSEQ, EFBIG: false

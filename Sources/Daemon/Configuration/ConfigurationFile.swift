@@ -1,5 +1,6 @@
 import Glibc
 import Jobs
+import Settings
 import YAML
 
 /// The keys of a YAML file, with their values as text and their line numbers.
@@ -9,7 +10,7 @@ struct ConfigurationFile {
     var problems: [String] = []
 
     struct Value {
-        var text: Setting.Text
+        var text: SettingText
         /// The line of the key.
         var line: Int
         /// The line of each entry of a list.
@@ -41,9 +42,9 @@ struct ConfigurationFile {
                 continue
             }
             let key = prefix + scalar.text
-            if let setting = Setting.all.first(where: { $0.key == key }) {
+            if let setting = DaemonSetting.all.first(where: { $0.key == key }) {
                 read(value, of: setting, at: name.line)
-            } else if case let inner = Setting.all.filter({ $0.key.hasPrefix(key + ".") }), !inner.isEmpty {
+            } else if case let inner = DaemonSetting.all.filter({ $0.key.hasPrefix(key + ".") }), !inner.isEmpty {
                 if case .mapping(let members) = value.content {
                     read(members, under: key + ".")
                 } else {
@@ -52,10 +53,10 @@ struct ConfigurationFile {
                 }
             } else {
                 let siblings = Set(
-                    Setting.all.filter { $0.key.hasPrefix(prefix) }.map { setting in
+                    DaemonSetting.all.filter { $0.key.hasPrefix(prefix) }.map { setting in
                         prefix + setting.key.dropFirst(prefix.count).prefix { $0 != "." }
                     })
-                let candidates = siblings.union(Setting.all.map(\.key)).sorted()
+                let candidates = siblings.union(DaemonSetting.all.map(\.key)).sorted()
                 refuse(
                     name,
                     NearestName.unknown("key", key, among: candidates, listing: "the keys are")
@@ -65,7 +66,7 @@ struct ConfigurationFile {
         }
     }
 
-    private mutating func read(_ value: YAMLNode, of setting: Setting, at line: Int) {
+    private mutating func read(_ value: YAMLNode, of setting: DaemonSetting, at line: Int) {
         switch value.content {
         case .scalar(let scalar):
             if scalar.isPlain, ["", "~", "null", "Null", "NULL"].contains(scalar.text) {

@@ -1,4 +1,5 @@
 import Glibc
+import Settings
 
 extension DaemonConfiguration {
     /// The folders that only the daemon uses, by configuration key. The daemon creates the missing ones.

@@ -2,6 +2,7 @@ import Configuration
 import ControlProtocol
 import Glibc
 import Jobs
+import Settings
 import Systemd
 
 /// The sources of a configuration, which a reload reads again.
@@ -38,15 +39,26 @@ extension DaemonConfiguration {
     /// - Throws: ``ConfigurationProblem`` with every problem found, not only the first. If
     ///   ``ConfigurationProblem/transientCode`` is set, a later call may succeed.
     public static func load(_ sources: ConfigurationSources) throws(ConfigurationProblem) -> DaemonConfiguration {
+        let (configuration, problems) = try read(sources)
+        guard problems.isEmpty else { throw ConfigurationProblem(problems) }
+        return configuration
+    }
+
+    /// Reads the whole configuration, and leaves out the settings that have a problem.
+    ///
+    /// - Throws: ``ConfigurationProblem`` if the file cannot be read.
+    static func read(
+        _ sources: ConfigurationSources
+    ) throws(ConfigurationProblem) -> (DaemonConfiguration, problems: [String]) {
         let file = try readFile(sources)
         var problems = file.problems
-        for key in sources.flags.keys.sorted() where !Setting.all.contains(where: { $0.key == key }) {
-            problems.append("--set: " + NearestName.unknown("key", key, among: Setting.all.map(\.key)))
+        for key in sources.flags.keys.sorted() where !DaemonSetting.all.contains(where: { $0.key == key }) {
+            problems.append("--set: " + NearestName.unknown("key", key, among: DaemonSetting.all.map(\.key)))
         }
 
         // Commas separate the entries of a list, as in the environment.
-        let flags = sources.flags.map { key, value -> (String, Setting.Text) in
-            let isList = Setting.all.contains { $0.key == key && $0.isList }
+        let flags = sources.flags.map { key, value -> (String, SettingText) in
+            let isList = DaemonSetting.all.contains { $0.key == key && $0.isList }
             return (key, isList ? .list(value.split(separator: ",").map(String.init)) : .scalar(value))
         }
         let reader = ConfigReader(providers: [
@@ -55,28 +67,27 @@ extension DaemonConfiguration {
             InMemoryProvider(name: file.path, values: values(file.values.map { ($0, $1.text) })),
         ])
         var configuration = DaemonConfiguration(sources.service)
-        for setting in Setting.all {
+        configuration.places = SettingPlaces(sources, file)
+        for setting in DaemonSetting.all {
             guard let text = text(of: setting, in: reader) else { continue }
-            do throws(Setting.Problem) {
+            do throws(SettingProblem) {
                 try setting.apply(text, &configuration)
             } catch {
                 for (entry, reason) in error.reasons {
-                    problems.append("\(place(of: setting, entry, sources, file)): \(setting.key) \(reason)")
+                    problems.append(
+                        "\(configuration.places.place(of: setting.key, entry: entry)): \(setting.key) \(reason)")
                 }
             }
         }
-        guard problems.isEmpty else {
-            // Two entries on the same line may have the same problem.
-            var seen: Set<String> = []
-            throw ConfigurationProblem(problems.filter { seen.insert($0).inserted })
-        }
-        return configuration
+        // Two entries on the same line may have the same problem.
+        var seen: Set<String> = []
+        return (configuration, problems.filter { seen.insert($0).inserted })
     }
 
     /// Returns a warning for each variable that begins with `HALYARD_` but sets nothing. It is not an error,
     /// since another program may use the variable.
     static func unknownVariables(in environment: [String: String]) -> [String] {
-        let known = Setting.all.map(\.variable) + [StandardPaths.Variable.configuration]
+        let known = DaemonSetting.all.map(\.variable) + [StandardPaths.Variable.configuration]
         return environment.keys.sorted().filter { $0.hasPrefix("HALYARD_") && !known.contains($0) }.map { name in
             NearestName.unknown("variable", name, among: known) + "; it is ignored"
         }
@@ -97,7 +108,7 @@ extension DaemonConfiguration {
 
     /// Returns a value of the wrong shape unchanged (a list instead of a single value, or the reverse), so that
     /// its setting can refuse it with its line number.
-    private static func text(of setting: Setting, in reader: ConfigReader) -> Setting.Text? {
+    private static func text(of setting: DaemonSetting, in reader: ConfigReader) -> SettingText? {
         let key = ConfigKey(setting.key.split(separator: ".").map(String.init))
         if setting.isList {
             if let list = reader.stringArray(forKey: key) { return .list(list) }
@@ -107,7 +118,7 @@ extension DaemonConfiguration {
         return reader.stringArray(forKey: key).map { .list($0) }
     }
 
-    private static func values(_ texts: [(String, Setting.Text)]) -> [AbsoluteConfigKey: ConfigValue] {
+    private static func values(_ texts: [(String, SettingText)]) -> [AbsoluteConfigKey: ConfigValue] {
         var values: [AbsoluteConfigKey: ConfigValue] = [:]
         for (key, text) in texts {
             let content: ConfigContent =
@@ -119,15 +130,5 @@ extension DaemonConfiguration {
                 content, isSecret: false)
         }
         return values
-    }
-
-    private static func place(
-        of setting: Setting, _ entry: Int?, _ sources: ConfigurationSources, _ file: ConfigurationFile
-    ) -> String {
-        if sources.flags[setting.key] != nil { return "command line" }
-        if sources.environment[setting.variable] != nil { return setting.variable }
-        guard let value = file.values[setting.key] else { return "\(file.path):1" }
-        let line = entry.flatMap { value.entryLines.indices.contains($0) ? value.entryLines[$0] : nil }
-        return "\(file.path):\(line ?? value.line)"
     }
 }

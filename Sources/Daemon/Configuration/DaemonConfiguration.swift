@@ -1,9 +1,8 @@
 import ControlProtocol
 import Jobs
-import Kinds
 import Logging
+import Settings
 import Systemd
-import Web
 
 /// Everything an administrator sets; `config/halyard.yaml` explains each value.
 public struct DaemonConfiguration: Sendable {
@@ -35,16 +34,13 @@ public struct DaemonConfiguration: Sendable {
     public var spool = Spool()
     /// The folder of secrets, one file each; nil for none.
     public var credentialFolder: String?
-    /// The name of the proxy's credential; nil if the proxy needs none.
-    public var proxyCredential: String?
     /// The folder of the checkpoints of uploads; nil for `uploads` next to the database.
     public var checkpoints: String?
-    /// Query parameters that `unfurl` removes in addition to the well-known tracking parameters.
-    public var trackingParameters: [String] = []
-    /// More parameters that `unfurl` removes, from a file; nil for none.
-    public var trackingList: TrackingList?
-    /// The other settings of the built-in kinds and their connections.
-    public var kinds = KindsConfiguration()
+    /// The settings of the built-in kinds and their connections by key, as they were written. The worker that runs these
+    /// kinds checks them.
+    package var workerSettings: [String: SettingText] = [:]
+    /// Where each setting comes from, for messages about it.
+    var places = SettingPlaces()
 
     /// The settings of the folder for files that callers send.
     public struct Spool: Sendable, Hashable {

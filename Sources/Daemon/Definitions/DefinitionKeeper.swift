@@ -2,8 +2,10 @@ import ControlProtocol
 import Definitions
 import Jobs
 import Logging
+import Settings
 import StoreControl
 import Synchronization
+import WorkerProtocol
 
 /// Checks the stored definitions at the start, on a reload, and when they change. It stores problems by name
 /// and logs them; the other definitions stay usable.
@@ -28,7 +30,7 @@ final class DefinitionKeeper: Sendable {
         guard definitions.definitions.isEmpty, definitions.graphs.isEmpty,
             try await store.jobs(JobFilter(limit: 1)).isEmpty
         else { return }
-        let change = try DaemonConfiguration.firstDefinitions(path, over: definitions, checkedBy: kinds)
+        let change = try await DaemonConfiguration.firstDefinitions(path, over: definitions, checkedBy: kinds)
         try await store.change(change, now: wallClock())
         logger.notice("the new database starts with the definitions in \(path)")
     }
@@ -81,7 +83,7 @@ extension DaemonConfiguration {
     /// Reads and checks a document of definitions, and returns the changes that it makes to `definitions`.
     static func firstDefinitions(
         _ path: String, over definitions: DefinitionSet, checkedBy kinds: KindRegistry
-    ) throws(ConfigurationProblem) -> DefinitionChange {
+    ) async throws(ConfigurationProblem) -> DefinitionChange {
         let document: DefinitionDocument
         switch readText(path) {
         case .failure(let failure):
@@ -96,10 +98,10 @@ extension DaemonConfiguration {
         }
         var problems = Catalog(definitions).check(document.change)
         let refused = Set(problems.map(\.subject))
-        for input in document.change.ownInputs(over: definitions) {
-            guard let problem = InputCheck(kinds: kinds).problem(of: input.planned).map(input.problem),
-                !refused.contains(problem.subject)
-            else { continue }
+        let inputs = document.change.ownInputs(over: definitions)
+        let found = await InputCheck(kinds: kinds).problems(of: inputs.map(\.planned))
+        for (input, problem) in zip(inputs, found) {
+            guard let problem = problem.map(input.problem), !refused.contains(problem.subject) else { continue }
             problems.append(problem)
         }
         let wrong = document.descriptions(with: problems)
@@ -109,21 +111,25 @@ extension DaemonConfiguration {
 
     /// Checks everything that could prevent a start.
     ///
-    /// - Parameter kinds: The kinds for the first definitions of a new database; nil if the database exists.
+    /// - Parameters:
+    ///   - refusals: The settings that the workers refuse.
+    ///   - kinds: The kinds for the first definitions of a new database; nil if the database exists.
     /// - Returns: Warnings: findings that may not affect the daemon, and schedules that will not fire as
     ///   expected.
     @discardableResult
     func check(
-        for purpose: ConfigurationCheck.Purpose, firstDefinitions kinds: KindRegistry?
-    ) throws(ConfigurationProblem) -> [String] {
-        let check = ConfigurationCheck(self, for: purpose)
+        for purpose: ConfigurationCheck.Purpose, refusedByWorkers refusals: [SettingRefusal] = [],
+        firstDefinitions kinds: KindRegistry?
+    ) async throws(ConfigurationProblem) -> [String] {
+        var check = ConfigurationCheck(self, for: purpose)
+        for refusal in refusals { check.add(sentence(refusal), refusal.errorNumber) }
         var problems = check.errors
         var warnings = check.warnings
         var isPermanent = check.isPermanent
         var code = check.code
         if let kinds, let definitions {
             do throws(ConfigurationProblem) {
-                let change = try DaemonConfiguration.firstDefinitions(
+                let change = try await DaemonConfiguration.firstDefinitions(
                     definitions, over: DefinitionSet(kinds: kinds.descriptions), checkedBy: kinds)
                 warnings += change.schedules.compactMap { schedule in
                     schedule.warning(now: wallClock()).map { "\(definitions): schedule \"\(schedule.name)\": \($0)" }

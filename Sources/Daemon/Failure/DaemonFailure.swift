@@ -75,6 +75,15 @@ public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
         }
     }
 
+    /// The built-in worker cannot run, and nothing can be checked without it.
+    ///
+    /// - Parameter reason: A clause that follows the worker's name.
+    init(ofWorker reason: String) {
+        self.init(
+            .inputOutput, "halyard-worker \(reason); it belongs into the folder of halyardd, and the log says more.",
+            errno: ENOEXEC)
+    }
+
     private init(_ error: StoreOpenError) {
         let (status, code): (Status, Int32) =
             switch error {

@@ -15,7 +15,7 @@ struct Assembly {
     private let configuration: DaemonConfiguration
     private let surroundings: DaemonSurroundings
     private let store: SQLiteJobStore
-    private let kinds: [any Kind]
+    private let kinds: KindRegistry
     private let live: LiveConfiguration
     private let keeper: DefinitionKeeper
     private let runner: JobRunner
@@ -35,7 +35,7 @@ struct Assembly {
     /// - Parameter endpoint: Nil if the daemon runs the stored jobs once, without callers.
     init(
         _ configuration: DaemonConfiguration, _ surroundings: DaemonSurroundings, _ store: SQLiteJobStore,
-        after lastEnd: LastEnd, _ kinds: KindSet, _ registry: KindRegistry, _ endpoint: ControlEndpoint?,
+        after lastEnd: LastEnd, _ workers: WorkerSet, _ registry: KindRegistry, _ endpoint: ControlEndpoint?,
         _ ending: HangGuard
     ) async throws {
         // Trap signals first: a signal that arrives before the services run is delivered when they do.
@@ -45,7 +45,7 @@ struct Assembly {
         self.configuration = configuration
         self.surroundings = surroundings
         self.store = store
-        self.kinds = kinds.kinds + surroundings.kinds
+        kinds = registry
         self.ending = ending
         hang = HangGuard(notifier: notifier, logger: logger, onHang: surroundings.onHang)
         live = LiveConfiguration(configuration)
@@ -61,8 +61,7 @@ struct Assembly {
             try await keeper.plan(child)
         }
         reloader = Reloader(
-            sources: surroundings.sources, live: live, kinds: kinds, runner: runner, notifier: notifier,
-            threshold: surroundings.logThreshold, logger: logger
+            surroundings, live: live, workers: workers, runner: runner
         ) { () throws(StoreError) in
             try await keeper.load()
         }
@@ -181,10 +180,10 @@ struct Assembly {
     }
 
     private var problems: @Sendable () -> [String] {
-        let (hang, ending, keeper, store) = (hang, ending, keeper, store)
+        let (hang, ending, keeper, store, hosts) = (hang, ending, keeper, store, kinds.hosts)
         let maxLogBytes = 8 * surroundings.store.walBytes
         return {
-            var problems = [hang.problem, ending.problem].compactMap(\.self)
+            var problems = [hang.problem, ending.problem].compactMap(\.self) + hosts.compactMap(\.problem)
             let refused = keeper.refused
             if refused > 0 { problems.append("\(refused) definitions refused, see halyard definitions list") }
             let log = store.logBytes
@@ -206,8 +205,12 @@ struct Assembly {
             beginInputCheck: {
                 let request = checks.request()
                 return { planned in
-                    if let problem = planned.lazy.compactMap(inputs.problem).first { return problem }
-                    return await request.firstProblem(of: planned.compactMap(inputs.blockingCheck))
+                    var problems = await inputs.problems(of: planned)
+                    for (index, input) in planned.enumerated() where problems[index] == nil {
+                        guard let check = inputs.blockingCheck(of: input) else { continue }
+                        problems[index] = await request.firstProblem(of: [check])
+                    }
+                    return problems
                 }
             },
             reload: { () throws(ControlProblem) in try await reloader.reload() })

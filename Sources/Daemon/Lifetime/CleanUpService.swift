@@ -7,7 +7,7 @@ import ServiceLifecycle
 /// not wake an idle daemon (P10).
 struct CleanUpService: Service {
     let store: any JobStore
-    let kinds: [any Kind]
+    let kinds: KindRegistry
     var interval = Duration.seconds(3600)
     /// The shortest time between two rounds, however many jobs are cancelled.
     var pause = Duration.seconds(5)
@@ -41,7 +41,14 @@ struct CleanUpService: Service {
 
     private func isAnythingLeft() async -> Bool {
         var isAnythingLeft = false
-        for kind in kinds {
+        for host in kinds.hosts {
+            let isLeft = await host.cleanUp { [store] job, kind throws(StoreError) in
+                guard let record = try await store.job(job), record.kind == kind else { return nil }
+                return record.state
+            }
+            isAnythingLeft = isLeft || isAnythingLeft
+        }
+        for kind in kinds.all.compactMap(\.kind) {
             do throws(StoreError) {
                 let isLeft = try await kind.cleanUp { job throws(StoreError) in
                     // If a job of another kind has this number, the leftover comes from another database, and its

@@ -19,11 +19,23 @@ public enum Daemon {
     public static func run(
         _ configuration: DaemonConfiguration, in surroundings: DaemonSurroundings = DaemonSurroundings()
     ) async throws {
-        warn(about: configuration, in: surroundings)
-        let kinds = KindSet(configuration.completeKinds)
-        let registry = try KindRegistry(kinds.kinds + surroundings.kinds)
-        configuration.logTrackingList(surroundings.logger)
-        try check(configuration, with: registry, in: surroundings)
+        let workers = await WorkerSet(configuration, in: surroundings)
+        do {
+            for warning in workers.warnings { surroundings.logger.warning("\(warning)") }
+            try await run(configuration, with: workers, in: surroundings)
+        } catch {
+            await workers.close()
+            throw error
+        }
+        await workers.close()
+        surroundings.logger.notice("stopped", metadata: ["HALYARD_EVENT": "daemon-stopped"])
+        surroundings.notifier.status("stopped")
+    }
+
+    private static func run(
+        _ configuration: DaemonConfiguration, with workers: WorkerSet, in surroundings: DaemonSurroundings
+    ) async throws {
+        try await check(configuration, with: workers, in: surroundings)
         let lock = try await acquireLock(configuration, in: surroundings)
         defer { lock.release() }
         let lastEnd = lock.lastEnd
@@ -37,8 +49,10 @@ public enum Daemon {
         let store = try await closing(endpoint) { try open(lock, configuration, in: surroundings) }
         do {
             let assembly = try await closing(endpoint) {
-                try await Assembly(
-                    configuration, surroundings, store, after: lastEnd, kinds, registry, endpoint, ending)
+                let registry = try workers.registry(
+                    with: surroundings.kinds, known: try await store.definitions().kinds)
+                return try await Assembly(
+                    configuration, surroundings, store, after: lastEnd, workers, registry, endpoint, ending)
             }
             try await assembly.run()
         } catch {
@@ -46,26 +60,23 @@ public enum Daemon {
             throw error
         }
         await store.close()
-        surroundings.logger.notice("stopped", metadata: ["HALYARD_EVENT": "daemon-stopped"])
-        surroundings.notifier.status("stopped")
-    }
-
-    private static func warn(about configuration: DaemonConfiguration, in surroundings: DaemonSurroundings) {
-        if surroundings.runsOnce {
-            for warning in configuration.warnings { surroundings.logger.warning("\(warning)") }
-        } else {
-            configuration.logWarnings(to: surroundings.logger)
-        }
     }
 
     /// A database is created only if nothing else prevents the start.
     private static func check(
-        _ configuration: DaemonConfiguration, with registry: KindRegistry, in surroundings: DaemonSurroundings
-    ) throws {
+        _ configuration: DaemonConfiguration, with workers: WorkerSet, in surroundings: DaemonSurroundings
+    ) async throws {
         let isNew = access(configuration.database, F_OK) != 0
-        try configuration.check(
+        // The first definitions of a new database cannot be checked without the worker's kinds.
+        if let reason = workers.reason {
+            if isNew { throw DaemonFailure(ofWorker: reason) }
+            surroundings.logger.error("halyard-worker \(reason); the jobs of its kinds wait until it can run")
+        }
+        let registry = try workers.registry(with: surroundings.kinds)
+        try await configuration.check(
             for: .start(opensSocket: !surroundings.runsOnce && surroundings.socket == nil),
-            firstDefinitions: isNew ? registry : nil)
+            refusedByWorkers: workers.refusals,
+            firstDefinitions: isNew && workers.refusals.isEmpty ? registry : nil)
     }
 
     private static func acquireLock(

@@ -1,3 +1,5 @@
+import ControlProtocol
+import Glibc
 import Jobs
 import Logging
 import SQLiteStore
@@ -8,8 +10,12 @@ import Systemd
 public struct DaemonSurroundings: Sendable {
     /// The connection to the service manager. By default there is none.
     public var notifier = Notifier(nil)
-    /// Kinds in addition to the built-in ones. Names must be unique.
+    /// Kinds that run in this process, in addition to those of the workers. Names must be unique.
     public var kinds: [any Kind] = []
+    /// The path of the built-in worker. Default: `halyard-worker` in the folder of this program.
+    public var builtInWorker = Self.besideThisProgram("halyard-worker")
+    /// The environment of worker processes. Default: the variables of this process that libraries read, such as `TZ`.
+    public var workerEnvironment = Self.environmentOfLibraries()
     /// The longest time between two watchdog messages to the service manager; nil if it expects none.
     public var watchdogInterval: Duration?
     /// The file that reports memory pressure, as systemd names it; nil if systemd names none.
@@ -41,6 +47,22 @@ public struct DaemonSurroundings: Sendable {
 
     /// Creates the surroundings of a test.
     public init() {}
+
+    private static func besideThisProgram(_ name: String) -> String {
+        guard let path = realpath("/proc/self/exe", nil) else { return name }
+        defer { free(path) }
+        let program = String(cString: path)
+        return program.prefix(upTo: program.lastIndex(of: "/") ?? program.startIndex) + "/" + name
+    }
+
+    private static func environmentOfLibraries() -> [String: String] {
+        let names = [
+            "PATH", "LANG", "LC_ALL", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "LOCALDOMAIN",
+            "RES_OPTIONS", "MALLOC_ARENA_MAX",
+        ]
+        let values = names.compactMap { name in getenv(name).map { (name, String(cString: $0)) } }
+        return Dictionary(uniqueKeysWithValues: values)
+    }
 }
 
 /// The controls of a running daemon.

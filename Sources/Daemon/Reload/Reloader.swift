@@ -2,36 +2,35 @@ import ControlProtocol
 import Jobs
 import Logging
 import Runner
+import Settings
 import Synchronization
 import Systemd
 
 /// Reads the configuration and the definitions again, applies all changes or none, and reports the reload to
 /// the service manager.
 actor Reloader {
-    private let sources: ConfigurationSources?
+    private let surroundings: DaemonSurroundings
     private let live: LiveConfiguration
-    private let kinds: KindSet
+    private let workers: WorkerSet
     private let runner: JobRunner
-    private let notifier: Notifier
-    private let threshold: LogThreshold
     private let loadDefinitions: @Sendable () async throws(StoreError) -> Void
-    private let logger: Logger
+
+    private var notifier: Notifier { surroundings.notifier }
+    private var threshold: LogThreshold { surroundings.logThreshold }
+    private var logger: Logger { surroundings.logger }
+
     /// The numbers of the last reload that read the file, and of the one whose file is in force.
     private var lastNumber = 0
     private var appliedNumber = 0
 
     init(
-        sources: ConfigurationSources?, live: LiveConfiguration, kinds: KindSet, runner: JobRunner, notifier: Notifier,
-        threshold: LogThreshold, logger: Logger,
+        _ surroundings: DaemonSurroundings, live: LiveConfiguration, workers: WorkerSet, runner: JobRunner,
         loadDefinitions: @escaping @Sendable () async throws(StoreError) -> Void
     ) {
-        self.sources = sources
+        self.surroundings = surroundings
         self.live = live
-        self.kinds = kinds
+        self.workers = workers
         self.runner = runner
-        self.notifier = notifier
-        self.threshold = threshold
-        self.logger = logger
         self.loadDefinitions = loadDefinitions
     }
 
@@ -43,6 +42,13 @@ actor Reloader {
         do throws(ControlProblem) {
             // A bad file is refused before anything changes.
             let next = try read()
+            do throws(ConfigurationProblem) {
+                try await workers.check(next, in: surroundings)
+            } catch {
+                throw ControlProblem(
+                    .invalidConfiguration, "The configuration is invalid; correct it, then reload again.",
+                    details: error.problems)
+            }
             lastNumber += 1
             let number = lastNumber
             do throws(StoreError) {
@@ -68,7 +74,7 @@ actor Reloader {
     }
 
     private func read() throws(ControlProblem) -> DaemonConfiguration {
-        guard let sources else { return live.value }
+        guard let sources = surroundings.sources else { return live.value }
         let next: DaemonConfiguration
         do throws(ConfigurationProblem) {
             next = try DaemonConfiguration.load(sources)
@@ -79,7 +85,7 @@ actor Reloader {
             )
         }
         let old = live.value
-        let fixed = Setting.all.filter { !$0.isLive && !$0.isSame(old, next) }.map(\.key)
+        let fixed = DaemonSetting.all.filter { !$0.isLive && !$0.isSame(old, next) }.map(\.key)
         guard fixed.isEmpty else {
             throw ControlProblem(
                 .invalidConfiguration,
@@ -95,13 +101,10 @@ actor Reloader {
     }
 
     private func apply(_ configuration: DaemonConfiguration) {
-        let old = live.value
-        configuration.logWarnings(to: logger)
         live.value = configuration
         threshold.level = configuration.logLevel
         runner.apply(configuration.runner)
-        if configuration != old { kinds.replace(with: configuration.completeKinds) }
-        if configuration.trackingList != old.trackingList { configuration.logTrackingList(logger) }
+        workers.use(configuration, in: surroundings)
     }
 }
 

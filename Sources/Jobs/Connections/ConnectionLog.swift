@@ -30,6 +30,8 @@ public final class ConnectionLog: Sendable {
         var first: [(number: Int, entry: Entry)] = []
         var last: [(number: Int, entry: Entry)] = []
         var count = 0
+        /// The records that another process sent; nil if this process sends the requests.
+        var received: JSONText?
 
         mutating func append(_ entry: Entry) {
             count += 1
@@ -91,8 +93,18 @@ public final class ConnectionLog: Sendable {
         }
     }
 
+    /// The maximum size of records from another process: 64 KiB. Larger ones are dropped.
+    public static let maxReceivedBytes = 64 << 10
+
+    /// Replaces the records by those that another process sent, a JSON array.
+    public func replace(with records: JSONText) {
+        guard records.bytes.count <= Self.maxReceivedBytes else { return }
+        state.withLock { $0.received = records }
+    }
+
     /// The records as a JSON array; nil if there are none.
     public var json: JSONText? {
+        if let received = state.withLock(\.received) { return received }
         if state.withLock(\.first.isEmpty) { return nil }
         return JSONWriter.text { $0.array(records) { record, writer in record.write(to: &writer) } }
     }

@@ -10,7 +10,7 @@ struct InputBinding<K: Kind> {
     let kinds: KindRegistry
 
     func input() throws -> K.Input {
-        let text = own
+        let text = payload.input
         guard let offered = try offered(), let fields = JSONObject(text) else {
             return try PayloadCoding.decode(K.Input.self, from: text)
         }
@@ -23,16 +23,6 @@ struct InputBinding<K: Kind> {
         var input = try PayloadCoding.decode(K.Input.self, from: text)
         K.accept(offered, into: &input)
         return input
-    }
-
-    /// The input from the definition and the job alone. If only one of them has any, its text is returned without being
-    /// parsed.
-    private var own: JSONText {
-        guard let explicit = payload.explicit else {
-            return payload.defaults.isEmpty ? .emptyObject : payload.defaults.text
-        }
-        if payload.defaults.isEmpty { return explicit }
-        return JSONObject(explicit).map { payload.defaults.overlaid(by: $0).text } ?? explicit
     }
 
     /// The value that the dependencies offer: the first value of a fitting type or, if a list is accepted, all of them.

@@ -46,8 +46,8 @@ public struct KindDescription: Hashable, Sendable, Codable {
             || accepts == "[\(dependency.offers)]"
     }
 
-    private static let anyOutput = nameOfType(AnyOutput.self)
-    private static let anyOutputs = nameOfType([AnyOutput].self)
+    static let anyOutput = nameOfType(AnyOutput.self)
+    static let anyOutputs = nameOfType([AnyOutput].self)
 }
 
 extension Kind {

@@ -2,14 +2,20 @@
 public struct KindRegistry: Sendable {
     private let kinds: [String: RunnableKind]
 
+    /// Creates a registry of kinds that run in this process.
+    ///
+    /// - Throws: ``KindRegistryProblem``, as ``init(runnable:)``.
+    public init(_ kinds: [any Kind]) throws(KindRegistryProblem) {
+        try self.init(runnable: kinds.map { RunnableKind($0) })
+    }
+
     /// Creates a registry of these kinds.
     ///
     /// - Throws: ``KindRegistryProblem`` if two kinds have the same name, if a name is not one that a definition could
     ///   contain, or if a summary contains a hidden character.
-    public init(_ kinds: [any Kind]) throws(KindRegistryProblem) {
+    public init(runnable kinds: [RunnableKind]) throws(KindRegistryProblem) {
         var byName: [String: RunnableKind] = [:]
-        for kind in kinds {
-            let runnable = RunnableKind(kind)
+        for runnable in kinds {
             let name = runnable.description.name
             guard Names.isName(name) else { throw .notAName(name) }
             if let hidden = HiddenCharacter(in: runnable.description.summary) {
@@ -20,7 +26,13 @@ public struct KindRegistry: Sendable {
         self.kinds = byName
     }
 
-    var all: some Collection<RunnableKind> { kinds.values }
+    /// All kinds, in no particular order.
+    public var all: some Collection<RunnableKind> { kinds.values }
+    /// The worker programs that run kinds, each once.
+    public var hosts: [any KindHost] {
+        var seen: Set<ObjectIdentifier> = []
+        return kinds.values.compactMap(\.host).filter { seen.insert(ObjectIdentifier($0)).inserted }
+    }
     /// The kind of this name; nil if this process does not know it.
     public subscript(name: String) -> RunnableKind? { kinds[name] }
 

@@ -3,32 +3,58 @@ import OperationTypes
 
 /// A kind with its types erased, so that its input and output are JSON.
 ///
-/// All decoding and encoding of payloads happens here.
+/// All decoding and encoding of payloads in this process happens here.
 public struct RunnableKind: Sendable {
-    /// The kind.
-    public let kind: any Kind
+    /// The place where the kind's code runs.
+    public enum Place: Sendable {
+        /// In this process.
+        case here(any Kind)
+        /// In a process of a worker program.
+        case hosted(by: any KindHost)
+    }
+
+    /// The place where the kind's code runs.
+    public let place: Place
     /// The kind's description.
     public let description: KindDescription
-    let acceptedType: any Any.Type
-    let offeredType: any Any.Type
+    /// The type of value that the output offers; nil if another process knows it.
+    let offeredType: (any Any.Type)?
 
-    /// Erases the types of a kind.
+    /// Erases the types of a kind that runs in this process.
     public init<K: Kind>(_ kind: K) {
-        self.kind = kind
+        place = .here(kind)
         description = K.description
-        acceptedType = K.Accepted.self
         offeredType = K.Offered.self
     }
 
-    /// Derives the value that the kind's output offers to a dependent.
-    func offer(_ output: JSONText) throws -> any Sendable {
+    /// Creates a kind that a worker program runs.
+    public init(_ description: KindDescription, hostedBy host: any KindHost) {
+        place = .hosted(by: host)
+        self.description = description
+        offeredType = nil
+    }
+
+    /// The host that runs the kind; nil if the kind runs in this process.
+    public var host: (any KindHost)? {
+        if case .hosted(let host) = place { return host }
+        return nil
+    }
+
+    /// The kind's code; nil if another process has it.
+    public var kind: (any Kind)? {
+        if case .here(let kind) = place { return kind }
+        return nil
+    }
+
+    /// Derives the value that the kind's output offers to a dependent; nil if another process derives it.
+    func offer(_ output: JSONText) throws -> (any Sendable)? {
         func offer<K: Kind>(_ kind: K) throws -> any Sendable {
             K.offer(try PayloadCoding.decode(K.Output.self, from: output))
         }
-        return try offer(kind)
+        return try kind.map { try offer($0) }
     }
 
-    /// Builds the input, runs the kind, and encodes its output.
+    /// Builds the input, runs the kind in this process, and encodes its output. Call it only if ``place`` is `here`.
     ///
     /// - Parameter kinds: The registry with the kinds of the dependencies. The output of a kind that it does not
     ///   contain can be accepted only as ``AnyOutput``.
@@ -37,7 +63,16 @@ public struct RunnableKind: Sendable {
     public func run(
         _ payload: JobPayload, job: JobContext, kinds: KindRegistry
     ) async -> Result<JSONText, TryFailure> {
-        await Self.run(kind, payload, job, kinds)
+        guard case .here(let kind) = place else { preconditionFailure("another process runs this kind") }
+        return await Self.run(kind, payload, job, kinds)
+    }
+
+    /// The success of an attempt is durable; see ``Kind/didSucceed(_:)``.
+    public func didSucceed(_ lease: Lease) {
+        switch place {
+        case .here(let kind): kind.didSucceed(lease.job)
+        case .hosted(let host): host.recorded(lease, kind: description.name)
+        }
     }
 
     private static func run<K: Kind>(
@@ -83,6 +118,14 @@ public struct JobPayload: Sendable, Hashable {
         self.explicit = explicit
         self.dependencies = dependencies
     }
+
+    /// The input from the definition and the job alone. If only one of them has any, its text is returned without being
+    /// parsed.
+    public var input: JSONText {
+        guard let explicit else { return defaults.isEmpty ? .emptyObject : defaults.text }
+        if defaults.isEmpty { return explicit }
+        return JSONObject(explicit).map { defaults.overlaid(by: $0).text } ?? explicit
+    }
 }
 
 /// A failure of one try, with the kind's judgement on retrying.
@@ -102,7 +145,7 @@ public struct TryFailure: Error, Sendable, Hashable {
     }
 
     /// A failure that another try cannot fix.
-    static func permanent(_ code: String, _ message: String) -> TryFailure {
+    public static func permanent(_ code: String, _ message: String) -> TryFailure {
         TryFailure(JobFailure(code: code, message: message), isRetryable: false)
     }
 }

@@ -15,24 +15,16 @@ public struct WantedOutputs: Sendable, Hashable {
     public static let maxBytes = 64 << 20
 }
 
-extension RunnableKind {
+extension KindDescription {
     /// The dependency outputs that this kind accepts; nil if it accepts none.
     ///
     /// - Parameter kinds: The kinds whose output types are known.
     public func wantedOutputs(among kinds: KindRegistry) -> WantedOutputs? {
-        guard acceptedType != Never.self else { return nil }
-        guard let list = acceptedType as? any AcceptedList.Type else {
-            return WantedOutputs(kinds: kinds.names(offering: [acceptedType]), onlyFirst: true)
-        }
-        return WantedOutputs(kinds: kinds.names(offering: [acceptedType, list.elementType]))
-    }
-}
-
-extension KindRegistry {
-    /// The names of the kinds that offer one of these types; nil if every kind fits, even one that this process does
-    /// not know.
-    fileprivate func names(offering types: [any Any.Type]) -> Set<String>? {
-        if types.contains(where: { $0 == AnyOutput.self }) { return nil }
-        return Set(all.filter { kind in types.contains { $0 == kind.offeredType } }.map(\.description.name))
+        guard let accepts else { return nil }
+        let isList = accepts.hasPrefix("[")
+        if accepts == Self.anyOutput || accepts == Self.anyOutputs { return WantedOutputs(onlyFirst: !isList) }
+        let element = isList ? String(accepts.dropFirst().dropLast()) : accepts
+        let fitting = kinds.descriptions.filter { $0.offers == accepts || $0.offers == element }.map(\.name)
+        return WantedOutputs(kinds: Set(fitting), onlyFirst: !isList)
     }
 }

@@ -12,8 +12,8 @@ package struct KindsSettings: Sendable {
         package var entry: Int?
         /// What is wrong and what to write instead, to follow the key.
         package var reason: String
-        /// Whether the problem may disappear without a change of the setting.
-        package var isTransient = false
+        /// The `errno` of a failed system call; nil for other problems.
+        package var errorNumber: Int32?
     }
 
     /// Every problem of the settings.
@@ -68,7 +68,7 @@ package struct KindsSettings: Sendable {
             Problem(
                 key: "network.authorities",
                 reason: "names \(path), which \(finding); write the path of a file with certificates (PEM)",
-                isTransient: code.map(isTransient) ?? false)
+                errorNumber: code)
         }
         var facts = stat()
         guard stat(path, &facts) == 0, access(path, R_OK) == 0 else {
@@ -142,12 +142,4 @@ package struct KindsSettings: Sendable {
 private func proxySecret(named name: String, _ lookUp: CredentialLookup?) throws(KindFailure) -> String {
     if let secret = try lookUp?(name), !secret.isEmpty { return secret }
     throw KindFailure.missingProxyCredential(name)
-}
-
-/// Whether the problem behind an `errno` of a file operation may disappear without a change of the configuration.
-private func isTransient(_ code: Int32) -> Bool {
-    switch code {
-    case ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG, EINVAL, EILSEQ, EFBIG: false
-    default: true
-    }
 }

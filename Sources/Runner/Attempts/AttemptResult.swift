@@ -5,7 +5,10 @@ import OperationTypes
 enum AttemptResult: Sendable {
     case returned(JSONText, children: [NewGraph])
     case threw(TryFailure)
-    /// The operation did not run, because the store could not return parts of its input.
+    /// The process that ran the operation ended.
+    case crashed(Crash)
+    /// The operation did not run, because the store could not return parts of its input, or because the process that
+    /// should run it could not.
     case notRun
 
     var isValue: Bool {
@@ -37,9 +40,11 @@ extension AttemptEnd.Ending {
     ///
     /// - Parameters:
     ///   - tries: The number of tries used up before this attempt.
+    ///   - maxCrashes: The number of crashes that the job survives when it runs alone.
     ///   - random: A uniform random number in `0..<1`.
     init(
-        _ result: AttemptResult, stop: StopReason?, of definition: Definition, tries: Int, random: Double
+        _ result: AttemptResult, stop: StopReason?, of definition: Definition, tries: Int, maxCrashes: Int,
+        random: Double
     ) {
         let failedTry: TryFailure
         var timedOut = false
@@ -52,6 +57,9 @@ extension AttemptEnd.Ending {
             return
         case (_, .interrupted), (.notRun, nil):
             self = .interrupted
+            return
+        case (.crashed(let crash), nil):
+            self = .crashed(crash, maxCrashes: maxCrashes)
             return
         case (_, .timedOut(let limit)):
             failedTry = TryFailure(

@@ -14,6 +14,7 @@ final class RunningAttempt: Sendable {
     private enum TaskState {
         case notStarted
         case started(Task<Void, Never>)
+        case hosted(by: any KindHost)
         case stopped(StopReason)
     }
 
@@ -44,6 +45,20 @@ final class RunningAttempt: Sendable {
         if isStopped { started.cancel() }
     }
 
+    /// Lets a host run the attempt.
+    ///
+    /// - Returns: False if the attempt was already asked to stop, so that it must not start.
+    func adopt(_ host: any KindHost) -> Bool {
+        task.withLock { state in
+            if case .stopped = state { return false }
+            state = .hosted(by: host)
+            return true
+        }
+    }
+
+    /// The host that runs the attempt; nil if this process runs it.
+    var host: (any KindHost)? { definition.kind?.host }
+
     /// Whether the attempt was asked to stop and its job will not run again. Only the first reason to stop counts.
     var isStoppedForGood: Bool {
         guard case .stopped(let reason) = task.withLock(\.self) else { return false }
@@ -68,13 +83,16 @@ final class RunningAttempt: Sendable {
 
     /// Cancels the token and the task. Closures registered with the token run on this thread.
     func stop(_ reason: StopReason) {
-        let started = task.withLock { state -> Task<Void, Never>? in
+        let previous = task.withLock { state in
             defer { state = .stopped(reason) }
-            if case .started(let task) = state { return task }
-            return nil
+            return state
         }
         cancellation.cancel()
-        started?.cancel()
+        switch previous {
+        case .started(let task): task.cancel()
+        case .hosted(let host): host.stop(lease, HostedStop(reason, isForGood: isStoppedForGood))
+        case .notStarted, .stopped: break
+        }
     }
 
     var latestProgress: OperationProgress? { progress.withLock(\.latest) }
@@ -94,4 +112,15 @@ final class RunningAttempt: Sendable {
 
     /// Ignores all later reports.
     func endProgress() { progress.withLock { $0.isOver = true } }
+}
+
+extension HostedStop {
+    fileprivate init(_ reason: StopReason, isForGood: Bool) {
+        self =
+            switch reason {
+            case .cancelled: .cancelled
+            case .timedOut: .timedOut(isForGood: isForGood)
+            case .interrupted: .interrupted
+            }
+    }
 }

@@ -14,6 +14,8 @@ extension ClaimLoop {
         case exchangeFailed(StoreError)
         /// The store failed in a way that only a restart can fix.
         case storeFailed(StoreError)
+        /// Another process has begun an attempt, so its timeout starts.
+        case began(RunningAttempt)
         case attemptEnded(RunningAttempt, AttemptResult, random: Double)
         /// The store has prepared the children of an end. If it could not, the exchange stores them itself.
         case prepared(EndedAttempt)
@@ -38,6 +40,19 @@ extension ClaimLoop {
         case prove([Latch<Bool>], Bool)
         /// The last action. Contains an error if ends could not be recorded.
         case end(StoreError?)
+
+        var isStart: Bool {
+            if case .start = self { return true }
+            return false
+        }
+    }
+
+    /// The number of jobs that can begin now, apart from the slots.
+    struct Room {
+        /// By the name of the kind. Kinds that are not named are limited only by the slots.
+        var kinds: [String: Int] = [:]
+        /// The number of suspects; nil if there is no limit.
+        var suspects: Int?
     }
 }
 

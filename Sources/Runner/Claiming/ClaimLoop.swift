@@ -91,12 +91,13 @@ extension ClaimLoop {
     }
 
     /// Begins an exchange, whose answer must follow as an event. Nil if no exchange is wanted.
-    mutating func beginExchange() -> Batch? {
+    mutating func beginExchange(room: Room = Room()) -> Batch? {
         guard wantsExchange else { return nil }
         var batch = Batch(ends: takeEnds(), claim: nil)
         // Every end frees a slot and may bring a queue below its limit, so an exchange also claims.
         if isRunning, freeSlots > 0 {
-            batch.claim = ClaimRequest(slots: freeSlots, ageing: settings.ageing)
+            batch.claim = ClaimRequest(
+                slots: freeSlots, ageing: settings.ageing, room: room.kinds, suspects: room.suspects)
             mayClaim = false
         }
         inFlight = InFlight(batch: batch, proofs: proofs)
@@ -166,6 +167,7 @@ extension ClaimLoop {
         case .exchanged(let answer, let claimed): exchanged(answer, claimed, now, &actions)
         case .exchangeFailed(let error): exchangeFailed(error, now, &actions)
         case .storeFailed(let error): fail(error, &actions)
+        case .began(let attempt): began(attempt, now)
         case .attemptEnded(let attempt, let result, let random):
             attemptEnded(attempt, result, now, random, &actions)
         case .prepared(let end):
@@ -250,7 +252,18 @@ extension ClaimLoop {
 
     private mutating func begin(_ attempt: RunningAttempt, _ now: Duration) {
         attempts[attempt.lease] = Running(attempt: attempt, startedAt: now)
-        if let timeout = attempt.definition.definition.timeout { addDeadline(attempt.lease, at: now + timeout) }
+        // The timeout of an attempt in another process starts when that process has begun it.
+        if attempt.definition.kind?.host == nil { startTimeout(of: attempt, now) }
+    }
+
+    private mutating func began(_ attempt: RunningAttempt, _ now: Duration) {
+        guard attempts[attempt.lease] != nil else { return }
+        startTimeout(of: attempt, now)
+    }
+
+    private mutating func startTimeout(of attempt: RunningAttempt, _ now: Duration) {
+        guard let timeout = attempt.definition.definition.timeout else { return }
+        addDeadline(attempt.lease, at: now + timeout)
     }
 
     private mutating func addDeadline(_ lease: Lease, at moment: Duration) {
@@ -302,7 +315,8 @@ extension ClaimLoop {
     ) {
         let attempt = running.attempt
         let ending = AttemptEnd.Ending(
-            result, stop: running.stop, of: attempt.definition.definition, tries: attempt.job.tries, random: random)
+            result, stop: running.stop, of: attempt.definition.definition, tries: attempt.job.tries,
+            maxCrashes: settings.maxRescues, random: random)
         let ended = EndedAttempt(attempt: attempt, ending: ending, took: now - running.startedAt)
         guard ended.weight > Self.maxWeight else { return ends.append(ended) }
         preparing += 1

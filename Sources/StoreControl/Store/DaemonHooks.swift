@@ -53,9 +53,9 @@ public struct DaemonHooks: Sendable {
     public var observeProgress: @Sendable (WatchScope, @escaping ProgressObserver) -> StoreObservation
     /// Reads the configuration and the definitions again. An invalid configuration changes nothing.
     public var reload: @Sendable () async throws(ControlProblem) -> Void
-    /// Checks inputs before a job is accepted or a definition is stored. Returns the first problem, for example
-    /// a file outside the roots.
-    public typealias InputCheck = @Sendable ([PlannedInput]) async -> ControlProblem?
+    /// Checks inputs before jobs are accepted or definitions are stored. Returns the problem of each input, for example
+    /// a file outside the roots; nil if it has none.
+    public typealias InputCheck = @Sendable ([PlannedInput]) async -> [ControlProblem?]
 
     /// Begins the check for one request; nil to check nothing. The inputs of a request share the time limit of
     /// a check.

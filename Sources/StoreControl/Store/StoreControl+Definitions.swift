@@ -49,10 +49,9 @@ extension StoreControl {
         var problems = catalog.check(document.change)
         if let check = daemon?.beginInputCheck?() {
             let refused = Set(problems.map(\.subject))
-            for input in document.change.ownInputs(over: definitions) {
-                guard let problem = await check([input.planned]).map(input.problem),
-                    !refused.contains(problem.subject)
-                else { continue }
+            let inputs = document.change.ownInputs(over: definitions)
+            for (input, problem) in zip(inputs, await check(inputs.map(\.planned))) {
+                guard let problem = problem.map(input.problem), !refused.contains(problem.subject) else { continue }
                 problems.append(problem)
             }
         }

@@ -56,6 +56,7 @@ extension StoreControl {
         }
         for (place, submission) in submissions.enumerated() {
             if batchedJobs >= Self.batchJobs {
+                batch = try await checked(batch, of: submissions, checker, answering: &answers)
                 try await accept(batch, now: moment, answering: &answers)
                 (batch, batchedJobs) = ([], 0)
                 if hasTurn { manyJobs.signal() }
@@ -73,9 +74,7 @@ extension StoreControl {
                 graph.key = submission.keyByContent
                 batchedJobs += graph.jobs.count - expectedJobs
                 if let spoolUsers { held.append((place, spoolUsers.hold(graph))) }
-                var refusal = spoolUsers?.problem(of: graph)
-                if refusal == nil { refusal = await checker.problem(of: graph) }
-                guard let refusal else {
+                guard let refusal = spoolUsers?.problem(of: graph) else {
                     batch.append((place, graph))
                     continue
                 }
@@ -85,7 +84,28 @@ extension StoreControl {
             }
             answers[place] = try await earlierAnswer(to: submission, insteadOf: problem) ?? .refused(problem)
         }
+        batch = try await checked(batch, of: submissions, checker, answering: &answers)
         try await accept(batch, now: moment, answering: &answers)
+    }
+
+    /// Checks the inputs of all planned graphs with one question to each worker, answers the refused ones, and returns the
+    /// others.
+    private func checked(
+        _ batch: [(place: Int, graph: NewGraph)], of submissions: [Submission], _ checker: InputChecker,
+        answering answers: inout [SubmissionAnswer?]
+    ) async throws(ControlProblem) -> [(place: Int, graph: NewGraph)] {
+        let problems = await checker.problems(of: batch.map(\.graph))
+        if problems.allSatisfy({ $0 == nil }) { return batch }
+        var accepted: [(place: Int, graph: NewGraph)] = []
+        for (planned, problem) in zip(batch, problems) {
+            guard let problem else {
+                accepted.append(planned)
+                continue
+            }
+            let earlier = try await earlierAnswer(to: submissions[planned.place], insteadOf: problem)
+            answers[planned.place] = earlier ?? .refused(problem)
+        }
+        return accepted
     }
 
     /// Returns the number of jobs of each graph definition that has many.
@@ -192,17 +212,26 @@ struct InputChecker {
         for stored in catalog.definitions.definitions { definitions[stored.id] = stored.definition }
     }
 
-    func problem(of graph: NewGraph) async -> ControlProblem? {
-        guard let check else { return nil }
-        return await check(
-            graph.jobs.compactMap { job in
-                guard let definition = definitions[job.definition], let defaults = JSONObject(definition.input) else {
-                    return nil
-                }
-                let fields = job.input.flatMap(JSONObject.init) ?? JSONObject()
-                return PlannedInput(
-                    kind: definition.kind, input: defaults.overlaid(by: fields).text,
-                    stage: job.dependencies.isEmpty ? .whole : .waiting)
-            })
+    /// Returns the first problem of each graph; nil if it has none.
+    func problems(of graphs: [NewGraph]) async -> [ControlProblem?] {
+        guard let check else { return graphs.map { _ in nil } }
+        let inputs = graphs.map(inputs)
+        var problems = await check(inputs.flatMap(\.self))[...]
+        return inputs.map { own in
+            defer { problems = problems.dropFirst(own.count) }
+            return problems.prefix(own.count).lazy.compactMap(\.self).first
+        }
+    }
+
+    private func inputs(of graph: NewGraph) -> [PlannedInput] {
+        graph.jobs.compactMap { job in
+            guard let definition = definitions[job.definition], let defaults = JSONObject(definition.input) else {
+                return nil
+            }
+            let fields = job.input.flatMap(JSONObject.init) ?? JSONObject()
+            return PlannedInput(
+                kind: definition.kind, input: defaults.overlaid(by: fields).text,
+                stage: job.dependencies.isEmpty ? .whole : .waiting)
+        }
     }
 }

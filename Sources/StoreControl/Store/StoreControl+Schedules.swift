@@ -93,9 +93,8 @@ extension StoreControl {
         if !held.isEmpty {
             return .refused("A schedule cannot use a file in the spool. Name a file inside the roots.")
         }
-        if let problem = await InputChecker(catalog: catalog, check: daemon?.beginInputCheck?()).problem(of: graph) {
-            return .refused(problem.message)
-        }
+        let checker = InputChecker(catalog: catalog, check: daemon?.beginInputCheck?())
+        if let problem = await checker.problems(of: [graph]).first ?? nil { return .refused(problem.message) }
         return .enqueue(graph)
     }
 

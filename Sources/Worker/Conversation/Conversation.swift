@@ -15,7 +15,7 @@ final class Conversation {
     }
 
     private static let chunkBytes = 64 << 10
-    /// The time that attempts have to stop after the daemon has closed the input.
+    /// The time that attempts have to stop after an invalid message.
     private static let grace: UInt32 = 5
 
     private let version: String?
@@ -41,6 +41,8 @@ final class Conversation {
     func run(reading descriptor: Int32) {
         do throws(WorkerProtocolProblem) {
             try readLines(of: descriptor)
+            // The daemon is gone, and the next one runs the attempts again, so they must not go on until then.
+            if case .talking(let session) = phase, session.isRunning { _exit(ExitStatus.attemptsLeft) }
             end(with: ExitStatus.success)
         } catch {
             if case .talking = phase { logProblem("line \(lineNumber) from the daemon is invalid: \(error)") }
@@ -77,7 +79,7 @@ final class Conversation {
             session.endInput(with: status)
             sleep(Self.grace)
             // The process exits before that if all attempts have ended.
-            Log.write("attempts did not stop within \(Self.grace) seconds after the daemon had closed the input")
+            Log.write("attempts did not stop within \(Self.grace) seconds")
             _exit(ExitStatus.attemptsLeft)
         }
     }
@@ -142,7 +144,7 @@ final class Conversation {
             outputs[lease] = nil
             session.stop(lease, request)
         case .check(let id, let inputs): session.check(id, inputs)
-        case .recorded(let lease): session.noteRecorded(lease)
+        case .recorded(let lease, let kind): session.noteRecorded(lease, kind)
         case .cleanUp(let id): session.cleanUp(id)
         case .jobState(let id, let state): session.answer(id, state)
         case .ping(let id): session.ping(id)

@@ -10,8 +10,6 @@ import WorkerProtocol
 final class WorkerSession: Sendable {
     private struct State {
         var attempts: [Lease: WorkerAttempt] = [:]
-        /// Attempts that succeeded and whose success is not durable yet, with their kinds.
-        var unrecorded: [Lease: RunnableKind] = [:]
         /// The number of running checks, clean-ups and notes of recorded successes.
         var otherTasks = 0
         var lastCleanUp: Task<Void, Never>?
@@ -20,9 +18,6 @@ final class WorkerSession: Sendable {
         /// The exit status as soon as nothing runs; nil while more may come.
         var endStatus: Int32?
     }
-
-    /// The maximum number of successes that wait for `recorded`. Some are never recorded, and a clean-up does the rest.
-    private static let maxUnrecorded = 10_000
 
     private let kinds: KindRegistry
     /// The kinds that want to be asked, by name.
@@ -93,20 +88,14 @@ final class WorkerSession: Sendable {
     }
 
     private func end(_ attempt: WorkerAttempt, _ result: Result<JSONText, TryFailure>) {
-        if case .success = result, let kind = cleaning[attempt.run.kind] {
-            state.withLock { state in
-                if state.unrecorded.count >= Self.maxUnrecorded { state.unrecorded = [:] }
-                state.unrecorded[attempt.lease] = kind
-            }
-        }
         attempt.end(result)
         endIfIdle { $0.attempts[attempt.lease] = nil }
     }
 
-    /// Informs the kind of an attempt that its success is durable.
-    func noteRecorded(_ lease: Lease) {
-        guard let kind = state.withLock({ $0.unrecorded.removeValue(forKey: lease) }) else { return }
-        startTask { kind.kind.didSucceed(lease.job) }
+    /// Informs a kind that the success of an attempt is durable, whichever process ran it.
+    func noteRecorded(_ lease: Lease, _ kind: String) {
+        guard let kind = cleaning[kind] else { return }
+        startTask { kind.didSucceed(lease) }
     }
 
     // MARK: Checks
@@ -150,9 +139,9 @@ final class WorkerSession: Sendable {
 
     private func cleanUp(_ kind: RunnableKind) async -> Bool {
         do throws(StoreError) {
-            return try await kind.kind.cleanUp { job throws(StoreError) in
+            return try await kind.kind?.cleanUp { job throws(StoreError) in
                 try await self.jobState(of: job, kind.description.name)
-            }
+            } ?? false
         } catch {
             // The daemon knows the error. The next clean-up tries again.
             return true
@@ -188,6 +177,9 @@ final class WorkerSession: Sendable {
 
     /// Ends the process when nothing runs any more. A running clean-up stops early.
     func drain() { end(with: ExitStatus.success) }
+
+    /// Whether an attempt runs.
+    var isRunning: Bool { state.withLock { !$0.attempts.isEmpty } }
 
     /// Stops everything, because there is nobody left to run it for, and ends the process when nothing runs any more.
     func endInput(with status: Int32) {

@@ -16,7 +16,8 @@ extension DaemonMessage {
                 .check(
                     id: try fields.id(),
                     try fields.list("inputs") { (fields) throws(ShapeProblem) in try PlannedInput(fields) })
-            case "recorded": .recorded(try fields.lease())
+            case "recorded":
+                .recorded(try fields.lease(), kind: try fields.required("kind", fields.string("kind")))
             case "clean_up": .cleanUp(id: try fields.id())
             case "job_state":
                 .jobState(
@@ -43,7 +44,9 @@ extension DaemonMessage {
             case .check(let id, let inputs):
                 line.type("check", id: id)
                 line.field("inputs", inputs) { input, line in line.object { input.write(to: &$0) } }
-            case .recorded(let lease): line.type("recorded", lease)
+            case .recorded(let lease, let kind):
+                line.type("recorded", lease)
+                line.field("kind", kind)
             case .cleanUp(let id): line.type("clean_up", id: id)
             case .jobState(let id, let state):
                 line.type("job_state", id: id)

@@ -176,14 +176,14 @@ extension SettingRefusal {
         self.init(
             key: try fields.required("key", fields.string("key")), entry: try fields.integer("entry", atLeast: 0),
             message: try fields.required("message", fields.string("message")),
-            isTransient: try fields.boolean("transient") ?? false)
+            errorNumber: try fields.integer("errno").map { Int32(clamping: $0) })
     }
 
     fileprivate func write(to line: inout JSONWriter) {
         line.field("key", key)
         line.field("entry", entry.map(Int64.init))
         line.field("message", message)
-        line.field("transient", isTransient)
+        line.field("errno", errorNumber.map(Int64.init))
     }
 }
 

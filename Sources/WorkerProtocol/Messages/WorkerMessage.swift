@@ -76,14 +76,14 @@ public struct SettingRefusal: Hashable, Sendable, Error {
     public var entry: Int?
     /// The reason and the remedy, which follow the key, such as `is "x"; write a duration such as 30s`.
     public var message: String
-    /// Whether the reason may disappear without a change of the setting, such as a missing disk.
-    public var isTransient: Bool
+    /// The `errno` if the reason is a failed system call, so that it may disappear without a change of the setting.
+    public var errorNumber: Int32?
 
     /// Creates a refusal. Default: the whole value is refused until it is changed.
-    public init(key: String, entry: Int? = nil, message: String, isTransient: Bool = false) {
+    public init(key: String, entry: Int? = nil, message: String, errorNumber: Int32? = nil) {
         self.key = key
         self.entry = entry
         self.message = message
-        self.isTransient = isTransient
+        self.errorNumber = errorNumber
     }
 }

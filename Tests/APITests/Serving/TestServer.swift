@@ -39,8 +39,10 @@ struct TestServer: Sendable {
             progress: { reports.latest($0) }, observeProgress: { _, observer in reports.observe(observer) },
             beginInputCheck: {
                 { inputs in
-                    inputs.contains { $0.input.string.contains("/etc/") }
-                        ? ControlProblem(.outsideRoots, "It lies outside the roots.") : nil
+                    inputs.map { input in
+                        input.input.string.contains("/etc/")
+                            ? ControlProblem(.outsideRoots, "It lies outside the roots.") : nil
+                    }
                 }
             },
             spool: try Spool(directory: directory + "/spool", maxBytes: maxSpoolBytes))

@@ -30,9 +30,12 @@ struct RunningDaemon: Sendable {
             reload: { () throws(ControlProblem) in try reloads.next() },
             beginInputCheck: {
                 { inputs in
-                    inputs.lazy.compactMap { JSONObject($0.input)?["file"]?.decodedString }
-                        .first { !$0.hasPrefix("spool:") && !$0.hasPrefix(roots) }
-                        .map { ControlProblem(.outsideRoots, "\($0) is outside the roots.") }
+                    inputs.map { input in
+                        guard let file = JSONObject(input.input)?["file"]?.decodedString, !file.hasPrefix("spool:"),
+                            !file.hasPrefix(roots)
+                        else { return nil }
+                        return ControlProblem(.outsideRoots, "\(file) is outside the roots.")
+                    }
                 }
             },
             spool: try Spool(directory: shop.directory.appending(path: "spool").path, maxBytes: 1 << 20))

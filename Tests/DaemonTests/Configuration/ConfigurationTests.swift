@@ -1,7 +1,8 @@
 import Glibc
-import Kinds
+import Settings
 import Systemd
 import Testing
+import WorkerProtocol
 
 @testable import Daemon
 
@@ -40,7 +41,10 @@ import Testing
 
     @Test func theShippedFileSetsNothing() throws {
         let text = try readText(Self.shipped).get()
-        #expect(try load(text) == DaemonConfiguration())
+        var configuration = try load(text)
+        // The worker knows its own defaults.
+        configuration.workerSettings = [:]
+        #expect(configuration == DaemonConfiguration())
     }
 
     @Test func theShippedFileShowsEveryKeyWithItsDefault() throws {
@@ -52,9 +56,12 @@ import Testing
             return String(indent) + String(rest.dropFirst())
         }
         let text = lines.joined(separator: "\n")
-        #expect(try load(text) == DaemonConfiguration())
+        var configuration = try load(text)
+        // The worker knows its own defaults.
+        configuration.workerSettings = [:]
+        #expect(configuration == DaemonConfiguration())
         let shown = ConfigurationFile(path: "halyard.yaml", text: text)
-        #expect(shown.values.keys.sorted() == Setting.all.map(\.key).sorted())
+        #expect(shown.values.keys.sorted() == DaemonSetting.all.map(\.key).sorted())
     }
 
     @Test func theShippedFileMarksWhatAReloadTakesOver() throws {
@@ -69,7 +76,7 @@ import Testing
                 isMarked = false
             }
         }
-        let live = Setting.all.filter(\.isLive).compactMap { $0.key.split(separator: ".").last.map(String.init) }
+        let live = DaemonSetting.all.filter(\.isLive).compactMap { $0.key.split(separator: ".").last.map(String.init) }
         #expect(marked == Set(live))
     }
 
@@ -86,10 +93,14 @@ import Testing
     }
 
     @Test func listsComeFromEverySource() throws {
-        #expect(try load("upload:\n  roots: [/a, /b]\n").kinds.upload.roots == ["/a", "/b"])
-        #expect(try load(environment: ["HALYARD_UPLOAD_ROOTS": "/c,/d"]).kinds.upload.roots == ["/c", "/d"])
-        #expect(try load(flags: ["upload.roots": "/e,/f"]).kinds.upload.roots == ["/e", "/f"])
-        #expect(try load("upload:\n  roots: [/a]\n", flags: ["upload.roots": ""]).kinds.upload.roots == [])
+        #expect(try load("upload:\n  roots: [/a, /b]\n").workerSettings["upload.roots"] == .list(["/a", "/b"]))
+        #expect(
+            try load(environment: ["HALYARD_UPLOAD_ROOTS": "/c,/d"]).workerSettings["upload.roots"]
+                == .list(["/c", "/d"]))
+        #expect(try load(flags: ["upload.roots": "/e,/f"]).workerSettings["upload.roots"] == .list(["/e", "/f"]))
+        #expect(
+            try load("upload:\n  roots: [/a]\n", flags: ["upload.roots": ""]).workerSettings["upload.roots"]
+                == .list([]))
     }
 
     @Test func directoriesOfSystemdAreDefaults() throws {
@@ -112,14 +123,12 @@ import Testing
         ("upload:\n  rots: []", "halyard.yaml:2: unknown key \"upload.rots\"; did you mean \"upload.roots\"?"),
         (
             "upload: 3",
-            "halyard.yaml:1: upload is a group of keys; write them indented under it: upload.roots, upload.credentials, upload.credential_origins, upload.max_size, upload.checkpoints, upload.chunk_size, upload.part_size, upload.memory, upload.max_rate"
+            "halyard.yaml:1: upload is a group of keys; write them indented under it: upload.credentials, upload.checkpoints, upload.roots, upload.credential_origins, upload.max_size, upload.chunk_size, upload.part_size, upload.memory, upload.max_rate"
         ),
         ("slots:", "halyard.yaml:1: slots has no value; give one, or remove the line"),
         ("slots: [1]", "halyard.yaml:1: slots takes one value, not a list"),
         ("slots: {a: 1}", "halyard.yaml:1: slots takes one value, not keys under it"),
         ("slots: 0", "halyard.yaml:1: slots is \"0\"; write a whole number from 1 to 10000"),
-        ("upload:\n  roots: /srv", "halyard.yaml:2: upload.roots takes a list; write [a, b] or []"),
-        ("upload:\n  roots: [srv]", "halyard.yaml:2: upload.roots contains \"srv\"; write a path that begins with /"),
         (
             "drain_timeout: 30",
             "halyard.yaml:1: drain_timeout is \"30\"; write a number with a unit (ms, s, m, h, d) from 0s to 1d"
@@ -137,22 +146,9 @@ import Testing
             "halyard.yaml:2: log.level is \"loud\"; write one of trace, debug, info, notice, warning, error, critical"
         ),
         (
-            "upload:\n  credential_origins: [storage]",
-            "halyard.yaml:2: upload.credential_origins contains \"storage\"; write the credential's name and the server to which it may be sent, such as storage=https://s3.example.org"
-        ),
-        (
-            "network:\n  proxy: https://proxy:3128",
-            "halyard.yaml:2: network.proxy is not a proxy; write http://HOST:PORT, and put a user name and password into the file of network.proxy_credential"
-        ),
-        (
-            "upload:\n  max_rate: 10485760",
-            "halyard.yaml:2: upload.max_rate is \"10485760\"; write at least 1KiB per second, with a unit, such as 10MiB, or \"\" for no limit"
-        ),
-        (
             "definitions: etc/definitions.yaml",
             "halyard.yaml:1: definitions is \"etc/definitions.yaml\"; write a path that begins with /, or \"\" for none"
         ),
-        ("network:\n  ports: [0]", "halyard.yaml:2: network.ports contains \"0\"; write port numbers from 1 to 65535"),
         ("slots: 4\nslots: 5", #"halyard.yaml:2: the name "slots" occurs twice in one map; remove one"#),
         ("- a", "halyard.yaml:1: the file contains no keys; write KEY: VALUE on each line"),
     ])
@@ -169,49 +165,24 @@ import Testing
         #expect(found.contains { $0.hasPrefix("--set: unknown key \"slot\"") })
     }
 
-    @Test func aTrackingListIsReadWithTheConfiguration() throws {
-        let folder = try TemporaryFolder()
-        try folder.write("# ours\nref\nshop.example src\n", to: "good.txt")
-        try folder.write("ref\na b c\n", to: "bad.txt")
-        #expect(mkfifo(folder.path + "/pipe", 0o600) == 0)
-        let key = "unfurl.tracking_list"
-        #expect(try load(flags: [key: folder.path + "/good.txt"]).trackingList?.count == 2)
-        #expect(try load(flags: [key: ""]).trackingList == nil)
-        for (name, reason) in [
-            ("bad.txt", "whose line 2 is not a rule"), ("none.txt", "No such file or directory"),
-            ("pipe", "which cannot be read"), (".", "which cannot be read"),
-        ] {
-            let problem = try #require(problems(flags: [key: folder.path + "/" + name]).first)
-            #expect(problem.contains(key) && problem.contains(reason), "\(problem)")
-        }
-    }
-
-    @Test func everyWrongEntryOfAListIsToldOnceWithItsLine() throws {
-        let wrong = """
+    /// A worker's refusal of one entry names the line of that entry.
+    @Test func aRefusalOfAWorkerIsToldWithItsLine() throws {
+        let text = """
             network:
-              allow: [10.0.0.0/8, "a b", "c d"]
               ports:
                 - 0
-                - {a: 1}
                 - 80
                 - no
-            upload:
-              credential_origins: [x, x, storage=https://s3.example.org, y]
-            slots: 0
+            slots: 3
             """
-        let places = try problems(wrong).map { $0.split(separator: ";")[0] }
-        #expect(
-            places == [
-                "halyard.yaml:5: network.ports accepts only single values in its list",
-                "halyard.yaml:10: slots is \"0\"",
-                "halyard.yaml:9: upload.credential_origins contains \"x\"",
-                "halyard.yaml:9: upload.credential_origins contains \"y\"",
-                "halyard.yaml:4: network.ports contains \"0\"",
-                "halyard.yaml:7: network.ports contains \"no\"",
-                "halyard.yaml:2: network.allow contains \"a b\"",
-                "halyard.yaml:2: network.allow contains \"c d\"",
-            ])
-        #expect(try problems(flags: ["network.ports": "0,80,x"]).count == 2)
+        let configuration = try load(text, environment: ["HALYARD_UNFURL_TIMEOUT": "soon"])
+        func told(_ key: String, _ entry: Int? = nil) -> String {
+            configuration.sentence(SettingRefusal(key: key, entry: entry, message: "is wrong"))
+        }
+        #expect(told("network.ports").hasSuffix("halyard.yaml:2: network.ports is wrong"))
+        #expect(told("network.ports", 2).hasSuffix("halyard.yaml:5: network.ports is wrong"))
+        #expect(told("unfurl.timeout") == "HALYARD_UNFURL_TIMEOUT: unfurl.timeout is wrong")
+        #expect(try problems("network:\n  ports:\n    - {a: 1}\n").count == 1)
     }
 
     @Test func brokenYAMLIsRefusedWithItsLine() throws {

@@ -30,11 +30,17 @@ import Testing
             ("spool.directory=/proc/none", "spool.directory: ", 74),
             ("upload.checkpoints=/proc/none", "upload.checkpoints: ", 74),
             ("upload.checkpoints=\(wrong)", "upload.checkpoints: \(wrong) is not a folder", 78),
-            ("network.authorities=\(wrong)", "network.authorities: \(wrong) contains no readable certificates", 78),
-            ("network.authorities=\(wrong)-too", "network.authorities: \(wrong)-too cannot be read (No such file", 74),
+            (
+                "network.authorities=\(wrong)",
+                "network.authorities names \(wrong), which contains no readable certificates", 78
+            ),
+            (
+                "network.authorities=\(wrong)-too",
+                "network.authorities names \(wrong)-too, which cannot be read (No such", 74
+            ),
             (
                 "network.authorities=\(bed.folder.path)",
-                "network.authorities: \(bed.folder.path) contains no readable certificates", 78
+                "network.authorities names \(bed.folder.path), which contains no readable certificates", 78
             ),
             ("definitions=\(wrong)-too", "definitions: \(wrong)-too cannot be read: No such file", 74),
         ]
@@ -54,7 +60,7 @@ import Testing
             "--check-config", "--set", "socket_group=no-such-group", "--set", "network.authorities=\(wrong)",
         ])
         #expect(await both.waitForEnd() == .exited(78))
-        #expect(both.errors.text.contains("socket_group: ") && both.errors.text.contains("network.authorities: "))
+        #expect(both.errors.text.contains("socket_group: ") && both.errors.text.contains("network.authorities names"))
         // One that lasts is enough.
         let start = try bed.launch(["--set", "socket_group=no-such-group", "--set", "network.authorities=\(wrong)-too"])
         #expect(await start.waitForEnd() == .exited(78))
@@ -171,7 +177,7 @@ import Testing
         #expect(await check.waitForEnd() == .exited(0), "\(check.errors.text)")
         #expect(check.output.text.contains("is valid, with"))
         for told in [
-            "network.authorities: \(bed.folder.path)/secret.pem cannot be read (Permission denied) by this user",
+            "network.authorities names \(bed.folder.path)/secret.pem, which cannot be read (Permission denied) by this user",
             "spool.directory: \(bed.folder.path)/spool cannot be written (Permission denied) by this user",
             "socket_group: the socket cannot be given to root (Operation not permitted) by this user",
         ] {

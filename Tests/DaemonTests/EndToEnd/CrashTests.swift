@@ -174,9 +174,9 @@ import Testing
             try await bed.waitForAllJobs()
             let results = try await bed.ask("SELECT job_id, outcome, code FROM result ORDER BY job_id")
             #expect(results == "1|4|\n2|4|\n3|4|\n4|5|crashed\n5|4|\n6|4|")
-            #expect(
-                try await bed.ask("SELECT group_concat(detail ->> 'beside') FROM attempt WHERE job_id = 4")
-                    == "5,5,5,0,0")
+            // Suspects run a few at a time, so the number of the others differs.
+            let beside = try await bed.ask("SELECT group_concat(detail ->> 'beside') FROM attempt WHERE job_id = 4")
+            #expect(beside.hasPrefix("5,") && beside.hasSuffix(",0,0"), "\(beside)")
         }
     }
 

@@ -73,7 +73,7 @@ struct DescriptorSweepTests {
             #expect(end == .exited(0), "\(String(describing: end)); \(daemon.errors.text)")
         } else {
             let end = await daemon.waitForEnd()
-            #expect(end == .exited(74), "\(String(describing: end)); \(daemon.errors.text)")
+            #expect(end == .exited(74), "\(String(describing: end)); \(status); \(daemon.errors.text)")
             #expect(daemon.errors.text.contains("open"), "it ends without a reason: \(daemon.errors.text)")
         }
     }

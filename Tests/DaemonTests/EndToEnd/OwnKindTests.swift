@@ -3,6 +3,7 @@ import Jobs
 import Logging
 import OperationTypes
 import Programs
+import Settings
 import Systemd
 import Testing
 
@@ -163,6 +164,7 @@ struct Notify: Kind {
     ) -> DaemonSurroundings {
         var surroundings = DaemonSurroundings()
         surroundings.kinds = kinds
+        surroundings.builtInWorker = binary("halyard-worker")
         surroundings.logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         surroundings.onReady = onReady
         return surroundings

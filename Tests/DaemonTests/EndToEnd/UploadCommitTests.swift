@@ -3,13 +3,13 @@ import Glibc
 import Programs
 import Testing
 
-/// The daemon is killed at each step between a server's last answer and the end of the job: nothing is sent again, and
-/// the server has no second upload.
+/// The daemon or its worker is killed at each step between a server's last answer and the end of the job: nothing is sent
+/// again, and the server has no second upload.
 @Suite(
     .enabled(if: UploadServer.isInstalled, "the servers from PyPI are not installed (scripts/test.d/servers)"),
     .enabled("no process can be traced here", { await canTrace() }), .serialized)
 struct UploadCommitTests {
-    /// The system call at whose entry the daemon is killed.
+    /// The system call at whose entry the process that makes it is killed.
     enum Step: String, CaseIterable {
         /// No system call: the daemon is killed right after the answer was sent, whatever it is doing.
         case answer
@@ -25,6 +25,9 @@ struct UploadCommitTests {
             case .checkpointRemoved: "unlink,unlinkat"
             }
         }
+
+        /// Whether the call is made by the worker, which keeps the checkpoints.
+        var isOfWorker: Bool { self == .checkpointOpened || self == .checkpointRenamed || self == .checkpointRemoved }
 
         func file(_ bed: TestBed, _ job: Int) -> String {
             switch self {
@@ -116,17 +119,23 @@ struct UploadCommitTests {
                 try #require(enqueued.status == .exited(0), "\(enqueued.errors)")
                 try #require(await server.output.first(from: from) { $0 == "held" } != nil)
                 #expect(unlink(bed.folder.path + "/hold") == 0)
+                var tracer: ChildProcess?
                 if step != .answer {
+                    let worker = try await ChildProcess.run("pgrep", ["-P", "\(daemon.pid)", "-x", "halyard-worker"])
+                    let pid = step.isOfWorker ? worker.output : "\(daemon.pid)"
                     let strace = try bed.spawn(
                         "strace",
                         [
-                            "-f", "-o", "/dev/null", "-p", "\(daemon.pid)", "-P", step.file(bed, job), "-e",
+                            "-f", "-o", "/dev/null", "-p", pid, "-P", step.file(bed, job), "-e",
                             "trace=\(step.calls)", "-e", "inject=\(step.calls):signal=SIGKILL",
                         ])
                     try #require(await strace.errors.first(containing: "attached") != nil)
+                    tracer = strace
                 }
                 try await ChildProcess.run("sh", ["-c", "echo >'\(bed.folder.path)/release'"])
-                if step == .answer { daemon.signal(SIGKILL) }
+                // The tracer ends with the process that it traces.
+                if step.isOfWorker { _ = await tracer?.waitForEnd() }
+                if step == .answer || step.isOfWorker { daemon.signal(SIGKILL) }
                 #expect(await daemon.waitForEnd() == .killed(by: SIGKILL), "\(style) \(step)")
             }
             // The result is the same whether the commit was durable or not; the next start removes leftovers.

@@ -1,6 +1,7 @@
 import Foundation
 import Jobs
 import Logging
+import Programs
 import Runner
 import SQLiteStore
 import Synchronization
@@ -33,10 +34,12 @@ import Testing
         }
         let reads = Mutex(0)
         let itself = Mutex<Reloader?>(nil)
-        let reloader = Reloader(
-            sources: sources, live: live, kinds: KindSet(before.completeKinds), runner: runner, notifier: Notifier(nil),
-            threshold: LogThreshold(.info), logger: logger
-        ) { () throws(StoreError) in
+        var surroundings = DaemonSurroundings()
+        surroundings.sources = sources
+        surroundings.logger = logger
+        surroundings.builtInWorker = binary("halyard-worker")
+        let workers = await WorkerSet(before, in: surroundings)
+        let reloader = Reloader(surroundings, live: live, workers: workers, runner: runner) { () throws(StoreError) in
             let isFirst = reads.withLock { count in
                 count += 1
                 return count == 1
@@ -46,6 +49,7 @@ import Testing
         itself.withLock { $0 = reloader }
         try await reloader.reload()
         itself.withLock { $0 = nil }
+        await workers.close()
         await store.close()
         return (live.value.slots, reads.withLock(\.self))
     }

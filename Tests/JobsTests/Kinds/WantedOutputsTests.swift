@@ -53,6 +53,6 @@ import Testing
     ])
     func onlyWhatFitsIsWanted(_ name: String, _ wanted: WantedOutputs?) throws {
         let kinds = try KindRegistry([Fetch(), Follow(), Collect(), Keep()])
-        #expect(try #require(kinds[name]).wantedOutputs(among: kinds) == wanted)
+        #expect(try #require(kinds[name]).description.wantedOutputs(among: kinds) == wanted)
     }
 }

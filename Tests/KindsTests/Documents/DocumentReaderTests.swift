@@ -10,14 +10,14 @@ import WebSyntax
 @testable import Kinds
 @testable import Pages
 
-/// Sandboxes are copies of `halyardd`, which is built beside the tests.
+/// Sandboxes are copies of `halyard-worker`, which is built beside the tests.
 @Suite struct DocumentReaderTests {
-    private static let daemon =
+    private static let worker =
         URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().appending(
-            path: "halyardd"
+            path: "halyard-worker"
         )
         .path
-    private static let sandbox = DocumentReader.Location.sandbox(command: [daemon, DocumentSandbox.word])
+    private static let sandbox = DocumentReader.Location.sandbox(command: [worker, DocumentSandbox.word])
     /// Far more than any document here takes, on a machine that is busy as well.
     private static let patience = Duration.seconds(60)
     /// No sandbox is idle for so long while a test looks at it.

@@ -59,7 +59,7 @@ import Testing
                             planned.open += inputs.count
                             planned.most = max(planned.most, planned.open)
                         }
-                        return nil
+                        return inputs.map { _ in nil }
                     }
                 })
             let control = StoreControl(

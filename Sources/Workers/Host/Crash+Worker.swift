@@ -1,0 +1,41 @@
+import Jobs
+
+extension Crash {
+    /// Describes the death of a worker's process while an attempt ran in it.
+    init(of program: String, _ exit: WorkerExit, pid: Int32, others: Int, lines: [String]) {
+        let company =
+            switch others {
+            case 0: "no other job ran in it"
+            case 1: "another job ran in it"
+            default: "\(others) other jobs ran in it"
+            }
+        let detail = JSONWriter.text {
+            $0.object { object in
+                object.field("worker", program)
+                object.field("process", Int64(pid))
+                object.field("cause", exit.cause)
+                if !lines.isEmpty { object.field("log", lines) { $1.string($0) } }
+            }
+        }
+        self.init(
+            failure: JobFailure(
+                code: JobFailure.Code.crashed,
+                message:
+                    "The process of worker \(program) \(exit.clause) while the job ran; \(company). Its last log lines are in the detail.",
+                detail: detail),
+            others: others, isExplained: exit.isExplained)
+    }
+}
+
+extension Dispatcher.KillReason {
+    /// The reason as a clause for the log.
+    var text: String {
+        switch self {
+        case .notIntroduced(let limit): "it did not introduce itself within \(limit.human)"
+        case .abandonedAttempt: "an attempt in it did not stop in time"
+        case .hung(let limit): "it gave no sign of life for \(limit.human)"
+        case .violation: "it broke the protocol"
+        case .didNotExit(let limit): "it did not exit within \(limit.human) after it was asked to"
+        }
+    }
+}

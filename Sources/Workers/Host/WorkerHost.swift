@@ -1,0 +1,374 @@
+import Dispatch
+import Jobs
+import Logging
+import OperationTypes
+import Runner
+import Synchronization
+import WorkerProtocol
+
+/// Runs the attempts of one worker program's kinds in its processes.
+///
+/// Processes are launched when there is work for them and let go when they are idle. Everything that was passed to
+/// ``run(_:)`` ends, whatever the processes do. The rules are those of the program's dispatcher.
+public final class WorkerHost: KindHost {
+    struct Core {
+        var program: WorkerProgram
+        var dispatcher: Dispatcher
+        var attempts: [Lease: HostedAttempt] = [:]
+        var processes: [Dispatcher.WorkerID: WorkerProcess] = [:]
+        /// The processes with messages that were not sent yet.
+        var unsent: Set<Dispatcher.WorkerID> = []
+        var announcement: Announcement?
+        var introductions: [Dispatcher.WorkerID: Latch<Introduction>] = [:]
+        var nextIntroduction = Latch<Introduction>()
+        var questions = Questions()
+        /// Returns the state of a job, during a clean-up.
+        var jobStates: (@Sendable (JobID, _ kind: String) async throws(StoreError) -> JobState?)?
+        /// What is known of processes that have exited, until their attempts have ended.
+        var exits: [Dispatcher.WorkerID: (exit: WorkerExit, pid: Int32, lines: [String])] = [:]
+        /// How the last process ended that was not asked to; a clause for people.
+        var lastExit: String?
+        var armed: Duration?
+    }
+
+    /// How a process answered the daemon's introduction.
+    enum Introduction: Sendable {
+        case announced(Announcement)
+        case refused([SettingRefusal])
+        /// The process ended without an answer, or its answer does not follow the protocol. The text says how.
+        case failed(String)
+    }
+
+    let logger: Logger
+    let version: String
+    let core: Mutex<Core>
+    let clock: any AlarmClock<Duration>
+    private let alarm = Mutex<(any Alarm<Duration>)?>(nil)
+    private let launches: DispatchQueue
+    private let roomObserver = Mutex<(@Sendable () -> Void)?>(nil)
+    private let closed = Latch<Void>()
+
+    /// Creates a host; no process is launched before there is work.
+    ///
+    /// - Parameter version: The daemon's version, for the worker.
+    public convenience init(_ program: WorkerProgram, version: String, logger: Logger) {
+        let limits = Dispatcher.Limits(processes: program.processes, attempts: program.attempts)
+        self.init(program, limits: limits, version: version, logger: logger)
+    }
+
+    init(
+        _ program: WorkerProgram, limits: Dispatcher.Limits, version: String, logger: Logger,
+        clock: any AlarmClock<Duration> = SystemUptimeClock()
+    ) {
+        self.logger = logger
+        self.version = version
+        self.clock = clock
+        core = Mutex(Core(program: program, dispatcher: Dispatcher(limits: limits)))
+        launches = DispatchQueue(label: "halyard.worker.\(program.name)")
+    }
+
+    // MARK: Attempts
+
+    public func run(_ attempt: HostedAttempt) {
+        // The definition's and the job's input together can be longer than a line.
+        guard attempt.input.bytes.count < WorkerProtocol.maxLineBytes - 16_384 else {
+            return attempt.onEnd(
+                .failed(
+                    .permanent(
+                        JobFailure.Code.inputTooLarge,
+                        "the inputs of the definition and of the job have \(attempt.input.bytes.count) bytes together; put large content into a file and pass its path."
+                    )))
+        }
+        change { core in
+            core.attempts[attempt.lease] = attempt
+            return .run(attempt.lease, isSuspect: attempt.isSuspect)
+        }
+    }
+
+    public func flush() {
+        let processes = core.withLock { core in
+            defer { core.unsent = [] }
+            return core.unsent.compactMap { core.processes[$0] }
+        }
+        for process in processes { process.flush() }
+    }
+
+    public func stop(_ lease: Lease, _ reason: HostedStop) {
+        change { core in
+            guard let worker = core.dispatcher.worker(of: lease) else { return .withdraw(lease) }
+            core.processes[worker]?.enqueue(.stop(lease, StopRequest(reason)))
+            core.unsent.insert(worker)
+            return nil
+        }
+        flush()
+    }
+
+    public func abandon(_ lease: Lease) { handle(.abandon(lease)) }
+
+    public func recorded(_ lease: Lease, kind: String) {
+        let process = core.withLock { core -> WorkerProcess? in
+            guard core.announcement?.kinds.contains(where: { $0.cleansUp && $0.description.name == kind }) == true,
+                let worker = core.dispatcher.readyWorker
+            else { return nil }
+            core.processes[worker]?.enqueue(.recorded(lease, kind: kind))
+            return core.processes[worker]
+        }
+        process?.flush()
+    }
+
+    public var room: [String: Int] {
+        let now = clock.now
+        return core.withLock { core in
+            let room = core.dispatcher.room(now: now)
+            let kinds = core.announcement?.kinds.map(\.description.name) ?? []
+            return Dictionary(uniqueKeysWithValues: kinds.map { ($0, room) })
+        }
+    }
+
+    public var roomForSuspects: Int? { core.withLock { [now = clock.now] in $0.dispatcher.roomForSuspects(now: now) } }
+
+    public func observeRoom(_ body: @escaping @Sendable () -> Void) { roomObserver.withLock { $0 = body } }
+
+    // MARK: The program
+
+    public var problem: String? {
+        let now = clock.now
+        return core.withLock { core in
+            guard let until = core.dispatcher.rest.until, until > now else { return nil }
+            return
+                "worker \(core.program.name) \(core.lastExit ?? "keeps ending"); its jobs wait, and it starts again in \((until - now).roundedUp.human)"
+        }
+    }
+
+    /// Lets all processes finish and exit, and kills those that do not. Attempts that have not begun end as not run.
+    ///
+    /// When it returns, no process of the program is left.
+    public func close() async {
+        handle(.close)
+        await closed.uncancellableWait()
+    }
+
+    // MARK: Events and actions
+
+    func handle(_ event: Dispatcher.Event) { change { _ in event } }
+
+    /// Changes the core, handles the event, and performs its actions. `then` reads the result before others change it.
+    ///
+    /// Messages are added to their process's buffer under the lock, so that they arrive in the order of the decisions.
+    func change(_ body: (inout Core) -> Dispatcher.Event?, then: (inout Core) -> Void = { _ in }) {
+        let now = clock.now
+        var work = Work()
+        core.withLock { core in
+            guard let event = body(&core) else { return }
+            for action in core.dispatcher.handle(event, now: now) { core.perform(action, &work) }
+            then(&core)
+            let alarmAt = core.dispatcher.alarmAt
+            if alarmAt != core.armed { work.setsAlarm = true }
+            core.armed = alarmAt
+            work.isClosed = core.dispatcher.isClosed && core.dispatcher.isEmpty
+            if case .run = event { return }
+            work.sends = core.unsent.compactMap { core.processes[$0] }
+            core.unsent = []
+        }
+        perform(work)
+    }
+
+    /// What is done outside the lock.
+    struct Work {
+        var launches: [Dispatcher.WorkerID] = []
+        var kills: [(process: WorkerProcess?, reason: Dispatcher.KillReason)] = []
+        var ends: [(attempt: HostedAttempt, end: HostedEnd)] = []
+        var sends: [WorkerProcess] = []
+        var rest: Duration?
+        var setsAlarm = false
+        var isClosed = false
+    }
+
+    private func perform(_ work: Work) {
+        for process in work.sends { process.flush() }
+        for (process, reason) in work.kills {
+            logger.error("worker \(name): process \(process?.pid ?? 0) is ended: \(reason.text)", metadata: metadata)
+            process?.kill()
+        }
+        for worker in work.launches { launch(worker) }
+        for (attempt, end) in work.ends { attempt.onEnd(end) }
+        // A program that never ran is reported by the caller who asked for its introduction.
+        if let rest = work.rest, core.withLock({ $0.announcement != nil }) {
+            logger.error(
+                "worker \(name): its processes keep ending; its jobs wait, and it starts again in \(rest.human)",
+                metadata: metadata.merging(["HALYARD_EVENT": "worker-rests"]) { $1 })
+        }
+        if work.setsAlarm { setAlarm() }
+        if work.isClosed { closed.open() }
+    }
+
+    /// The metadata of every log entry about the program.
+    var metadata: Logger.Metadata { ["HALYARD_WORKER": "\(name)"] }
+    /// The program's name.
+    var name: String { core.withLock(\.program.name) }
+
+    // MARK: Alarm
+
+    private func setAlarm() {
+        alarm.withLock { alarm in
+            if alarm == nil {
+                do {
+                    alarm = try clock.alarm { [weak self] in self?.alarmRang() }
+                } catch {
+                    logger.error("worker \(name): \(error)", metadata: metadata)
+                }
+            }
+            alarm?.set(core.withLock(\.armed))
+        }
+    }
+
+    private func alarmRang() {
+        change { core in
+            core.armed = nil
+            return .alarm
+        }
+        roomObserver.withLock(\.self)?()
+    }
+
+    // MARK: Processes
+
+    private func launch(_ worker: Dispatcher.WorkerID) {
+        let program = core.withLock(\.program)
+        launches.async { [self] in
+            do throws(WorkerStartError) {
+                let process = try WorkerProcess(observer: observer(of: worker))
+                process.enqueue(
+                    .hello(Hello(version: version, attempts: program.attempts, settings: program.settings)))
+                core.withLock { $0.processes[worker] = process }
+                try process.start(program)
+                process.flush()
+                // It may have been given up meanwhile.
+                if !core.withLock({ $0.dispatcher.wants(worker) }) { process.kill() }
+            } catch {
+                exited(worker, .notStarted(error.description), [])
+            }
+        }
+    }
+
+    private func observer(of worker: Dispatcher.WorkerID) -> WorkerProcess.Observer {
+        WorkerProcess.Observer(
+            message: { [self] in receive($0, from: worker) },
+            violated: { [self] problem in
+                logger.error("worker \(name): broke the protocol: \(problem)", metadata: metadata)
+                introduced(worker, .failed("broke the protocol: \(problem)"))
+                handle(.violated(worker))
+            },
+            logged: { [self] lines in
+                for line in lines { logger.notice("worker \(name): \(line)", metadata: metadata) }
+            },
+            exited: { [self] exit, lines in exited(worker, exit, lines) })
+    }
+
+    private func exited(_ worker: Dispatcher.WorkerID, _ exit: WorkerExit, _ lines: [String]) {
+        introduced(worker, .failed(exit.clause))
+        change { core in
+            if core.dispatcher.wants(worker) || core.lastExit == nil { core.lastExit = exit.clause }
+            core.exits[worker] = (exit, core.processes[worker]?.pid ?? 0, lines)
+            core.processes[worker] = nil
+            core.questions.ended(worker)
+            return .exited(worker)
+        }
+        core.withLock { $0.exits[worker] = nil }
+        roomObserver.withLock(\.self)?()
+    }
+
+    private func receive(_ message: WorkerMessage, from worker: Dispatcher.WorkerID) {
+        switch message {
+        case .kinds(let announcement): announced(announcement, by: worker)
+        case .refused(let refusals): introduced(worker, .refused(refusals))
+        case .started(let leases):
+            let begun = core.withLock { core in leases.compactMap { core.attempts[$0]?.onBegin } }
+            handle(.began(worker, leases))
+            for onBegin in begun { onBegin() }
+        case .progress(let lease, let progress): attempt(lease, in: worker)?.onProgress(progress)
+        case .connections(let lease, let connections): attempt(lease, in: worker)?.onConnections(connections)
+        case .succeeded(let lease, let output, let children):
+            ended(lease, in: worker, .succeeded(output, children: children))
+        case .failed(let lease, let failure): ended(lease, in: worker, .failed(failure))
+        case .checked(let id, let refusals): core.withLock { $0.questions.answer(id, .checked(refusals)) }
+        case .cleanedUp(let id, let isAnythingLeft):
+            core.withLock { $0.questions.answer(id, .cleanedUp(isAnythingLeft)) }
+        case .jobState(let id, let kind, let job): answerJobState(id, kind, job, to: worker)
+        case .pong(let id): handle(.pong(worker, id: id))
+        }
+    }
+
+    private func attempt(_ lease: Lease, in worker: Dispatcher.WorkerID) -> HostedAttempt? {
+        core.withLock { $0.dispatcher.worker(of: lease) == worker ? $0.attempts[lease] : nil }
+    }
+
+    private func ended(_ lease: Lease, in worker: Dispatcher.WorkerID, _ end: HostedEnd) {
+        var attempt: HostedAttempt?
+        change { core in
+            if core.dispatcher.worker(of: lease) == worker { attempt = core.attempts.removeValue(forKey: lease) }
+            return .ended(worker, lease)
+        }
+        attempt?.onEnd(end)
+    }
+}
+
+extension WorkerHost.Core {
+    fileprivate mutating func perform(_ action: Dispatcher.Action, _ work: inout WorkerHost.Work) {
+        switch action {
+        case .launch(let worker, _):
+            if nextIntroduction.isOpen { nextIntroduction = Latch() }
+            introductions[worker] = nextIntroduction
+            work.launches.append(worker)
+        case .send(let lease, let worker):
+            guard let attempt = attempts[lease], let process = processes[worker] else { return }
+            for dependency in attempt.dependencies {
+                guard let output = dependency.output else { continue }
+                process.enqueue(
+                    .output(DependencyMessage(lease: lease, kind: dependency.kind, output: output)))
+            }
+            process.enqueue(.run(Run(attempt)))
+            unsent.insert(worker)
+        case .ping(let worker, let id): send(.ping(id: id), to: worker)
+        case .drain(let worker): send(.drain, to: worker)
+        case .kill(let worker, let reason): work.kills.append((processes[worker], reason))
+        case .end(let lease, let fate):
+            guard let attempt = attempts.removeValue(forKey: lease) else { return }
+            work.ends.append((attempt, end(fate)))
+        case .rest(let duration): work.rest = duration
+        }
+    }
+
+    private mutating func send(_ message: DaemonMessage, to worker: Dispatcher.WorkerID) {
+        processes[worker]?.enqueue(message)
+        unsent.insert(worker)
+    }
+
+    private func end(_ fate: Dispatcher.Fate) -> HostedEnd {
+        guard case .crashed(let others, let worker) = fate else { return .notRun }
+        let (exit, pid, lines) = exits[worker] ?? (.unknown, 0, [])
+        return .crashed(Crash(of: program.name, exit, pid: pid, others: others, lines: lines))
+    }
+}
+
+extension Run {
+    fileprivate init(_ attempt: HostedAttempt) {
+        self.init(
+            lease: attempt.lease, kind: attempt.kind, input: attempt.input, tries: attempt.tries, retry: attempt.retry,
+            timeout: attempt.timeout)
+    }
+}
+
+extension StopRequest {
+    fileprivate init(_ stop: HostedStop) {
+        switch stop {
+        case .cancelled: self.init(.cancelled, isForGood: true)
+        case .timedOut(let isForGood): self.init(.timedOut, isForGood: isForGood)
+        case .interrupted: self.init(.interrupted, isForGood: false)
+        }
+    }
+}
+
+extension Duration {
+    /// The duration in whole seconds, rounded up.
+    fileprivate var roundedUp: Duration { .seconds((milliseconds + 999) / 1000) }
+}
