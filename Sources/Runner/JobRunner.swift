@@ -158,8 +158,11 @@ public final class JobRunner: Sendable {
     /// The number of jobs that the worker programs can begin now.
     private var room: ClaimLoop.Room {
         var room = ClaimLoop.Room()
+        if hosts.isEmpty { return room }
+        for kind in kinds.all {
+            if let host = kind.host { room.kinds[kind.description.name] = host.room }
+        }
         for host in hosts {
-            room.kinds.merge(host.room) { first, _ in first }
             if let suspects = host.roomForSuspects { room.suspects = (room.suspects ?? 0) + suspects }
         }
         return room

@@ -159,7 +159,7 @@ import Web
         #expect(try refusal(planned(kind, input, .whole)) == nil)
     }
 
-    /// What is missing is missing only when nobody can give it any more.
+    /// A field counts as missing only when nobody can supply it any more.
     @Test func whatMayStillComeIsNotMissed() throws {
         let open = #"{"to":"http://example.org/"}"#
         #expect(try refusal(planned("upload", open, .waiting)) == nil)

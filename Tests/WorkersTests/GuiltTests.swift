@@ -13,7 +13,7 @@ import Testing
         var jobs: [JobID: Job] = [:]
         var now: Duration = .zero
         var starting: [Dispatcher.WorkerID] = []
-        /// What runs in each ready process, and whether it has begun.
+        /// The attempts in each ready process, and whether each has begun.
         var running: [Dispatcher.WorkerID: [Lease: Bool]] = [:]
         var launches = 0
         static let maxCrashes = 3

@@ -180,6 +180,7 @@ import WorkerProtocol
         #expect(subject.host.problem?.contains("could not be started") == true, "\(subject.host.problem ?? "none")")
         subject.start(1, kind: "echo", "1")
         #expect(await subject.end(of: 1) == .notRun)
+        #expect(subject.host.room == 0)
         #expect(subject.host.roomForSuspects == 0)
         await subject.host.close()
     }
@@ -238,6 +239,18 @@ import WorkerProtocol
                 InputRefusal("refused at once"), nil, nil,
                 InputRefusal("refused after a look", reason: .fileOutsideRoots),
             ])
+        await subject.host.close()
+    }
+
+    /// A worker's message must not end the daemon.
+    @Test(.timeLimit(.minutes(1))) func aKindThatIsAnnouncedTwiceHarmsOnlyItsWorker() async throws {
+        let kinds = #"{"type":"kinds","protocol":1,"kinds":[{"name":"act"},{"name":"act"}]}"#
+        let subject = Subject(["/bin/sh", "-c", "read hello; echo '\(kinds)'; read rest"])
+        let announcement = try await subject.host.introduce()
+        #expect(subject.host.room == 256)
+        #expect(throws: KindRegistryProblem.duplicate("act")) {
+            try KindRegistry(runnable: announcement.kinds.map { RunnableKind($0.description, hostedBy: subject.host) })
+        }
         await subject.host.close()
     }
 

@@ -15,8 +15,8 @@ public protocol KindHost: AnyObject, Sendable {
     /// The success of the attempt is durable.
     func recorded(_ lease: Lease, kind: String)
 
-    /// How many more attempts of each kind may begin now. Kinds that are not named may begin any number.
-    var room: [String: Int] { get }
+    /// How many more attempts may begin now, of all its kinds together.
+    var room: Int { get }
     /// How many more suspects may begin now (``ClaimedJob/isSuspect``); nil for any number.
     var roomForSuspects: Int? { get }
 

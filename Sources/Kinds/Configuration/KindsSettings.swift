@@ -10,7 +10,7 @@ package struct KindsSettings: Sendable {
         package var key: String
         /// The index in a list; nil if the problem concerns the whole value.
         package var entry: Int?
-        /// What is wrong and what to write instead, to follow the key.
+        /// The finding and its remedy, which follow the key.
         package var reason: String
         /// The `errno` of a failed system call; nil for other problems.
         package var errorNumber: Int32?

@@ -1,4 +1,4 @@
-/// What all processes of a cgroup used together. A value is nil if the kernel or the missing controller does not offer it.
+/// The resources that all processes of a cgroup used together. A value is nil if the kernel or the missing controller does not offer it.
 public struct CgroupUsage: Sendable, Equatable {
     public var userTime: Duration?
     public var systemTime: Duration?

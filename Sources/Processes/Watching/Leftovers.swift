@@ -1,7 +1,7 @@
 import CLauncher
 import Glibc
 
-/// What processes have left when they ended: orphans, if this program adopts them, and groups that were not empty yet.
+/// The processes and groups that ended processes have left: orphans, if this program adopts them, and groups that were not empty yet.
 struct Leftovers {
     /// The time to try again. Nil if nothing is left.
     private(set) var nextAt: ContinuousClock.Instant?

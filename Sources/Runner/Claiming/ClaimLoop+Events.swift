@@ -49,7 +49,7 @@ extension ClaimLoop {
 
     /// The number of jobs that can begin now, apart from the slots.
     struct Room {
-        /// By the name of the kind. Kinds that are not named are limited only by the slots.
+        /// The number for each kind, by its name. Only the slots limit the kinds that are missing.
         var kinds: [String: Int] = [:]
         /// The number of suspects; nil if there is no limit.
         var suspects: Int?

@@ -17,7 +17,7 @@ public struct WorkerKinds: Sendable {
 
 /// The settings that a worker refuses, with the reasons.
 public struct RefusedSettings: Error {
-    /// At least one refusal.
+    /// The refusals, at least one.
     public var refusals: [SettingRefusal]
 
     /// Creates an error.

@@ -24,7 +24,7 @@ public final class WorkerHost: KindHost {
         var questions = Questions()
         /// Returns the state of a job, during a clean-up.
         var jobStates: (@Sendable (JobID, _ kind: String) async throws(StoreError) -> JobState?)?
-        /// What is known of processes that have exited, until their attempts have ended.
+        /// The processes that have exited, until their attempts have ended.
         var exits: [Dispatcher.WorkerID: (exit: WorkerExit, pid: Int32, lines: [String])] = [:]
         /// How the last process ended that was not asked to; a clause for people.
         var lastExit: String?
@@ -116,14 +116,7 @@ public final class WorkerHost: KindHost {
         process?.flush()
     }
 
-    public var room: [String: Int] {
-        let now = clock.now
-        return core.withLock { core in
-            let room = core.dispatcher.room(now: now)
-            let kinds = core.announcement?.kinds.map(\.description.name) ?? []
-            return Dictionary(uniqueKeysWithValues: kinds.map { ($0, room) })
-        }
-    }
+    public var room: Int { core.withLock { [now = clock.now] in $0.dispatcher.room(now: now) } }
 
     public var roomForSuspects: Int? { core.withLock { [now = clock.now] in $0.dispatcher.roomForSuspects(now: now) } }
 
@@ -173,7 +166,7 @@ public final class WorkerHost: KindHost {
         perform(work)
     }
 
-    /// What is done outside the lock.
+    /// The steps that follow outside the lock.
     struct Work {
         var launches: [Dispatcher.WorkerID] = []
         var kills: [(process: WorkerProcess?, reason: Dispatcher.KillReason)] = []
@@ -282,7 +275,7 @@ public final class WorkerHost: KindHost {
         case .kinds(let announcement): announced(announcement, by: worker)
         case .refused(let refusals): introduced(worker, .refused(refusals))
         case .started(let leases):
-            let begun = core.withLock { core in leases.compactMap { core.attempts[$0]?.onBegin } }
+            let begun = leases.compactMap { attempt($0, in: worker)?.onBegin }
             handle(.began(worker, leases))
             for onBegin in begun { onBegin() }
         case .progress(let lease, let progress): attempt(lease, in: worker)?.onProgress(progress)

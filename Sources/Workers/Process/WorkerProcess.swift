@@ -9,7 +9,7 @@ import WorkerProtocol
 final class WorkerProcess: Sendable {
     private let ends: WorkerPipes.Ends
 
-    /// What the process's thread reports. All calls come from that thread; ``exited`` is the last one.
+    /// The receivers of the thread's reports. All calls come from that thread; ``exited`` is the last one.
     struct Observer: Sendable {
         var message: @Sendable (WorkerMessage) -> Void
         /// The process broke the protocol. Nothing that it sends later is reported.
@@ -28,7 +28,7 @@ final class WorkerProcess: Sendable {
     private static let patienceAfterEnd: Int32 = 1000
     /// The maximum size of the lines for the log in a second; further reading then waits for the next second.
     private static let loggedBytesPerSecond = 4 << 20
-    /// The maximum number of reports of progress in a second; further reading then waits for the next second.
+    /// The maximum number of messages such as progress in a second; further reading then waits for the next second.
     private static let progressPerSecond = 20_000
 
     private struct State {
@@ -189,7 +189,11 @@ final class WorkerProcess: Sendable {
             Result { () throws(WorkerProtocolProblem) in
                 try reader.add(UnsafeRawBufferPointer(rebasing: bytes[..<size])) { line throws(WorkerProtocolProblem) in
                     let message = try WorkerMessage(line: line)
-                    if case .progress = message { messages.count(1, monotonicNow()) }
+                    switch message {
+                    // The number of attempts limits these.
+                    case .started, .succeeded, .failed, .checked: break
+                    default: messages.count(1, monotonicNow())
+                    }
                     observer.message(message)
                 }
             }
