@@ -106,6 +106,26 @@ struct Notify: Kind {
         }
     }
 
+    /// A worker that cannot run keeps only its own jobs waiting: they are not claimed, and all other kinds go on.
+    @Test(.timeLimit(.minutes(1)))
+    func jobsOfAWorkerThatCannotRunWait() async throws {
+        let bed = try TestBed()
+        // The database knows the kinds of the worker from an earlier start.
+        try await bed.withDaemon { _ in }
+        try await withDaemon(bed, kinds: [Greet()], worker: "/nonexistent/halyard-worker") {
+            try await bed.enqueue("visit", "\(bed.server.site)/page/1")
+            let document = try bed.folder.write("definitions:\n  greet: {kind: greet}\n", to: "mine.yaml")
+            #expect(try await bed.halyard("definitions", "apply", document).status == .exited(0))
+            for _ in 1...5 {
+                #expect(try await bed.halyard("enqueue", "greet", "Ada", "--wait").status == .exited(0))
+            }
+            #expect(try await bed.ask("SELECT state FROM jobs WHERE job = 1") == "ready")
+            // One claim may find out, again after each rest; claims without a limit would make hundreds.
+            let attempts = try #require(Int(try await bed.ask("SELECT count(*) FROM attempt WHERE job_id = 1")))
+            #expect(attempts < 20, "\(attempts)")
+        }
+    }
+
     @Test func twoKindsOfOneNameAreRefused() async throws {
         let bed = try TestBed()
         let surroundings = surroundings(kinds: [Greet(), Greet()]) { _ in }
@@ -136,13 +156,15 @@ struct Notify: Kind {
 
     /// Runs `body` while a daemon with the kinds runs.
     private func withDaemon(
-        _ bed: TestBed, kinds: [any Kind], _ body: @escaping @Sendable () async throws -> Void
+        _ bed: TestBed, kinds: [any Kind], worker: String = binary("halyard-worker"),
+        _ body: @escaping @Sendable () async throws -> Void
     ) async throws {
         let (handles, ready) = AsyncStream.makeStream(of: DaemonHandle.self)
-        let surroundings = surroundings(kinds: kinds) { ready.yield($0) }
+        var surroundings = surroundings(kinds: kinds) { ready.yield($0) }
+        surroundings.builtInWorker = worker
         let configuration = configuration(bed)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await Daemon.run(configuration, in: surroundings) }
+            group.addTask { [surroundings] in try await Daemon.run(configuration, in: surroundings) }
             var iterator = handles.makeAsyncIterator()
             let handle = try #require(await iterator.next())
             try await body()
