@@ -51,6 +51,7 @@ let package = Package(
         .executable(name: "halyard-worker", targets: ["halyard-worker"]),
         .executable(name: "halyard", targets: ["halyard"]),
         .executable(name: "halyard-bench", targets: ["Bench"]),
+        .library(name: "HalyardClient", targets: ["HalyardClient"]),
         .library(name: "HalyardWorker", targets: ["Jobs", "OperationTypes", "Worker", "WorkerProtocol"]),
         .library(name: "Operations", targets: ["OperationTypes", "Operations", "NetworkAdapters"]),
         .library(name: "OperationsCompatibility", targets: ["OperationsCompatibility"]),
@@ -328,6 +329,8 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
         tests("Client", ["ControlProtocol", "Jobs"]),
+        // The library for programs that enqueue jobs and read results: one import, and no code of a kind.
+        module("HalyardClient", ["Client", "ControlProtocol", "Jobs", "OperationTypes"]),
         module(
             "Commands",
             [
@@ -363,8 +366,8 @@ let package = Package(
         tests(
             "Daemon",
             [
-                "CLinux", "Client", "ControlProtocol", "Jobs", "Kinds", "OperationTypes", "Programs", "Runner",
-                "SQLiteStore", "Settings", "Systemd", "WorkerProtocol", "halyard-worker", "halyardd",
+                "CLinux", "Client", "ControlProtocol", "HalyardClient", "Jobs", "Kinds", "OperationTypes", "Programs",
+                "Runner", "SQLiteStore", "Settings", "Systemd", "WorkerProtocol", "halyard-worker", "halyardd",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),

@@ -59,11 +59,11 @@ private struct UnfurlBench {
         let medians = try await medians(ofRounds: 5) {
             let links = (finished..<finished + Self.count).map { "\(server.origin)/\(readsPage ? "p1" : "1")?n=\($0)" }
             finished += Self.count
-            let before = try Program.cpuMilliseconds(of: daemon.pid)
+            let before = try daemon.cpuMilliseconds()
             let start = ContinuousClock.now
             try await run(links, daemon, finished: finished)
             let milliseconds = start.milliseconds
-            let processor = try Program.cpuMilliseconds(of: daemon.pid) - before
+            let processor = try daemon.cpuMilliseconds() - before
             try links.map { "url = \"\($0)\"\noutput = \"/dev/null\"\n" }.joined()
                 .write(toFile: scratch.file("curl"), atomically: true, encoding: .utf8)
             let curl = try Program.cost(

@@ -109,10 +109,10 @@ private final class UploadDaemon {
             Program.sibling("halyard"), ["wait"] + numbers, environment: daemon.environment)
     }
 
-    /// Returns the CPU time that all threads of the daemon have used so far.
-    func processorSeconds() throws -> Double { try Program.cpuMilliseconds(of: daemon.pid) / 1000 }
+    /// Returns the CPU time that the daemon and its workers have used so far.
+    func processorSeconds() throws -> Double { try daemon.cpuMilliseconds() / 1000 }
 
-    func peakMegabytes() throws -> Double { try Program.peakMegabytes(daemon.pid) }
+    func peakMegabytes() throws -> Double { try daemon.peakMegabytes() }
 }
 
 private func makeFile(_ path: String, mebibytes: Int) throws {

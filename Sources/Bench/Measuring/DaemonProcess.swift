@@ -39,6 +39,23 @@ struct DaemonProcess {
         waitpid(pid, nil, 0)
     }
 
+    /// The daemon and its workers, without the sandboxes that read pages.
+    private var processes: [Int32] {
+        get throws {
+            let tasks = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task")
+            let children = try tasks.flatMap { task in
+                try String(contentsOfFile: "/proc/\(pid)/task/\(task)/children", encoding: .utf8).split(separator: " ")
+            }
+            return [pid] + children.compactMap { Int32($0) }
+        }
+    }
+
+    /// The CPU time in milliseconds that the daemon and its workers have used so far.
+    func cpuMilliseconds() throws -> Double { try processes.reduce(0) { try $0 + Program.cpuMilliseconds(of: $1) } }
+
+    /// The peak memory of the daemon and its workers, in megabytes.
+    func peakMegabytes() throws -> Double { try processes.reduce(0) { try $0 + Program.peakMegabytes($1) } }
+
     /// Enqueues a job for each line with `halyard enqueue --lines`.
     func enqueue(_ lines: [String]) throws {
         let file = folder + "/lines"

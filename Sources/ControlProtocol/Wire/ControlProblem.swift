@@ -1,7 +1,7 @@
 import Jobs
 
 /// The reason why a verb failed: an RFC 9457 problem, and the error that every verb of ``JobControl`` throws.
-public struct ControlProblem: Error, Sendable, Hashable {
+public struct ControlProblem: Error, Sendable, Hashable, CustomStringConvertible {
     /// The problem's stable code: the last part of its `type` URI.
     public enum Code: String, Sendable, Hashable, CaseIterable {
         /// The request itself is wrong; the message says how.
@@ -67,6 +67,9 @@ public struct ControlProblem: Error, Sendable, Hashable {
         self.message = message
         self.details = details
     }
+
+    /// The message, and a line for each of the ``details``.
+    public var description: String { ([message] + details.map { "- \($0)" }).joined(separator: "\n") }
 
     /// Whether the submission itself is the cause, so that the same submission would be refused again. If
     /// false, the cause is the daemon, the database, the connection or this user's permission.

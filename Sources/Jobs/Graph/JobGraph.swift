@@ -1,4 +1,5 @@
 import OperationTypes
+import Synchronization
 
 /// Builds a graph of jobs whose edges are checked by the compiler.
 ///
@@ -16,7 +17,12 @@ import OperationTypes
 /// other node does not compile. `after` only orders the jobs, and takes nodes of every kind.
 public struct JobGraph: Sendable {
     /// Identifies the graph that a handle belongs to. Copies of a graph share it.
-    private final class Identity: Sendable {}
+    fileprivate final class Identity: Sendable, Hashable {
+        let jobs = Mutex<[JobID]>([])
+
+        static func == (a: Identity, b: Identity) -> Bool { a === b }
+        func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+    }
 
     /// The graph's name; nil if it has none.
     public var name: String?
@@ -29,11 +35,16 @@ public struct JobGraph: Sendable {
     public init(name: String? = nil) { self.name = name }
 
     /// A handle for a node of a graph, by which later nodes refer to it.
-    public struct Node<K: Kind>: Sendable, Hashable {
+    public struct Node<K: KindSignature>: Sendable, Hashable {
         /// The node's name within its graph.
         public let name: String
         fileprivate let index: Int
-        fileprivate let graph: ObjectIdentifier
+        fileprivate let graph: Identity
+
+        /// The node's job, if the graph was enqueued and ``JobGraph/noteEnqueued(_:)`` was called; else nil.
+        public var job: JobID? {
+            graph.jobs.withLock { $0.indices.contains(index) ? $0[index] : nil }
+        }
 
         /// An edge that waits until this node has succeeded.
         public var succeeded: Ordering { Ordering(name: name, graph: graph, condition: .succeeded) }
@@ -46,7 +57,7 @@ public struct JobGraph: Sendable {
     /// An edge that orders two jobs. It passes on an output only if the types fit.
     public struct Ordering: Sendable, Hashable {
         fileprivate let name: String
-        fileprivate let graph: ObjectIdentifier
+        fileprivate let graph: Identity
         fileprivate let condition: DependencyCondition
     }
 
@@ -73,7 +84,7 @@ public struct JobGraph: Sendable {
 
     /// Adds a node that accepts nothing from other nodes.
     @discardableResult
-    public mutating func add<K: Kind>(
+    public mutating func add<K: KindSignature>(
         _ kind: K.Type = K.self, named name: String? = nil, input: K.Input, after: [Ordering] = []
     ) -> Node<K> {
         insert(name, input, after)
@@ -81,7 +92,7 @@ public struct JobGraph: Sendable {
 
     /// Adds a node that accepts the value that another node offers.
     @discardableResult
-    public mutating func add<K: Kind, Source: Kind>(
+    public mutating func add<K: KindSignature, Source: KindSignature>(
         _ kind: K.Type = K.self, named name: String? = nil, from source: Node<Source>, input: K.Input? = nil,
         after: [Ordering] = []
     ) -> Node<K> where K.Accepted == Source.Offered {
@@ -90,7 +101,7 @@ public struct JobGraph: Sendable {
 
     /// Adds a node that accepts any output of another node.
     @discardableResult
-    public mutating func add<K: Kind, Source: Kind>(
+    public mutating func add<K: KindSignature, Source: KindSignature>(
         _ kind: K.Type = K.self, named name: String? = nil, from source: Node<Source>, input: K.Input? = nil,
         after: [Ordering] = []
     ) -> Node<K> where K.Accepted == AnyOutput {
@@ -99,7 +110,7 @@ public struct JobGraph: Sendable {
 
     /// Adds a node that accepts the values offered by several nodes of one kind, in order.
     @discardableResult
-    public mutating func add<K: Kind, Source: Kind>(
+    public mutating func add<K: KindSignature, Source: KindSignature>(
         _ kind: K.Type = K.self, named name: String? = nil, from sources: [Node<Source>], input: K.Input? = nil,
         after: [Ordering] = []
     ) -> Node<K> where K.Accepted == [Source.Offered] {
@@ -108,7 +119,7 @@ public struct JobGraph: Sendable {
 
     /// Adds a node that accepts the values offered by several nodes, in order. The nodes may be of different kinds.
     @discardableResult
-    public mutating func add<K: Kind, Value>(
+    public mutating func add<K: KindSignature, Value>(
         _ kind: K.Type = K.self, named name: String? = nil, from sources: [Offer<Value>], input: K.Input? = nil,
         after: [Ordering] = []
     ) -> Node<K> where K.Accepted == [Value] {
@@ -118,11 +129,11 @@ public struct JobGraph: Sendable {
     /// The settings of a node. The handle must come from this graph or from a copy of it.
     public subscript<K>(node: Node<K>) -> Settings {
         get {
-            precondition(node.graph == ObjectIdentifier(identity), "\(node.name) is a node of another graph")
+            precondition(node.graph == identity, "\(node.name) is a node of another graph")
             return nodes[node.index]
         }
         set {
-            precondition(node.graph == ObjectIdentifier(identity), "\(node.name) is a node of another graph")
+            precondition(node.graph == identity, "\(node.name) is a node of another graph")
             nodes[node.index] = newValue
         }
     }
@@ -142,15 +153,20 @@ public struct JobGraph: Sendable {
         return Submission(.jobs(jobs, name: name), key: key)
     }
 
-    private mutating func insert<K: Kind>(_ given: String?, _ input: K.Input?, _ after: [Ordering]) -> Node<K> {
+    /// Assigns the jobs of an accepted submission to the nodes, so that ``Node/job`` returns them. A later call replaces
+    /// them.
+    public func noteEnqueued(_ receipt: EnqueueReceipt) { identity.jobs.withLock { $0 = receipt.jobs } }
+
+    private mutating func insert<K: KindSignature>(_ given: String?, _ input: K.Input?, _ after: [Ordering]) -> Node<K>
+    {
         let name = given ?? freeName(K.name)
         names.insert(name)
-        if let foreign = after.first(where: { $0.graph != ObjectIdentifier(identity) }) {
+        if let foreign = after.first(where: { $0.graph != identity }) {
             problem = problem ?? .foreignNode(foreign.name, node: name)
         }
         nodes.append(
             Settings(node: name, definition: K.name, input: input.flatMap { encode($0, of: name) }, after: after))
-        return Node(name: name, index: nodes.count - 1, graph: ObjectIdentifier(identity))
+        return Node(name: name, index: nodes.count - 1, graph: identity)
     }
 
     /// A name that no node has yet: the kind's name, with a number appended if it is taken.

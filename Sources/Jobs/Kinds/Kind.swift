@@ -7,17 +7,16 @@ import OperationTypes
 ///
 /// The input consists of the definition's default fields, overlaid by the job's explicit fields. A dependency's output
 /// supplies only fields that are still missing, through ``accept(_:into:)``.
-public protocol Kind: TypedOperation
-where Input: Codable, Output: Codable, Failure: OperationFailure {
-    /// The type of value that this kind accepts from a dependency. `Never` accepts nothing, `[T]` accepts every output
-    /// that offers a `T`, and ``AnyOutput`` accepts any output. If it is the input type itself, the offered value
-    /// supplies the missing fields, and ``accept(_:into:)`` is not called.
-    associatedtype Accepted: Codable & Sendable = Never
-    /// The type of value that this kind's output offers to a dependent. Default: the type of the output.
-    associatedtype Offered: Codable & Sendable = Output
+public protocol Kind: TypedOperation, KindSignature where Failure: OperationFailure {
+    // The compiler infers these types of the two protocols only if they are declared again beside the requirements that
+    // use them.
+    associatedtype Input
+    associatedtype Output
+    associatedtype Accepted = Never
+    associatedtype Offered = Output
 
-    /// The name that identifies the kind in definitions, results and logs: `[a-z0-9][a-z0-9._-]*`, at most 64 bytes.
-    static var name: String { get }
+    /// Runs the kind outside of a job; see ``TypedOperation/run(_:context:)``.
+    func run(_ input: Input, context: OperationContext) async throws(Failure) -> Output
     /// A description for people, in one sentence.
     static var summary: String { get }
     /// All fields of the input. The fields that a person gives on the command line come first.

@@ -3,7 +3,7 @@ import FoundationEssentials
 /// Converts between Swift values and JSON, with sorted names and ISO 8601 dates.
 ///
 /// A kind whose input or output is ``JSONText`` receives and returns the stored bytes unchanged.
-enum PayloadCoding {
+package enum PayloadCoding {
     private static let decoder = {
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .iso8601
@@ -16,12 +16,12 @@ enum PayloadCoding {
         return encoder
     }()
 
-    static func decode<Value: Decodable>(_ type: Value.Type, from text: JSONText) throws -> Value {
+    package static func decode<Value: Decodable>(_ type: Value.Type, from text: JSONText) throws -> Value {
         if let unread = text as? Value { return unread }
         return try decoder.decode(type, from: Data(text.bytes))
     }
 
-    static func encode(_ value: some Encodable) throws -> JSONText {
+    package static func encode(_ value: some Encodable) throws -> JSONText {
         if let written = value as? JSONText { return written }
         if let value = value as? any JSONWritten { return value.json }
         return JSONText(trusted: Array(try encoder.encode(value)))
@@ -34,7 +34,7 @@ enum PayloadCoding {
     }
 
     /// Explains what is wrong and where, without repeating the payload.
-    static func explain(_ error: any Error) -> String {
+    package static func explain(_ error: any Error) -> String {
         switch error {
         case DecodingError.keyNotFound(let key, let context):
             "the field \(path(context.codingPath + [key])) is missing"

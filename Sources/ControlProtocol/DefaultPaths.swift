@@ -1,19 +1,27 @@
-import ControlProtocol
-
 /// The default paths of the daemon's socket and database.
-struct DefaultPaths {
-    var variable: @Sendable (String) -> String?
-    var exists: @Sendable (String) -> Bool
+package struct DefaultPaths {
+    private let variable: @Sendable (String) -> String?
+    private let exists: @Sendable (String) -> Bool
+
+    /// - Parameters:
+    ///   - variable: Returns the value of an environment variable.
+    ///   - exists: Whether a file exists.
+    package init(
+        variable: @escaping @Sendable (String) -> String?, exists: @escaping @Sendable (String) -> Bool
+    ) {
+        self.variable = variable
+        self.exists = exists
+    }
 
     /// `HALYARD_SOCKET`, or the system's socket if it exists, or the socket of the user's session.
-    var socket: String {
+    package var socket: String {
         path(
             StandardPaths.Variable.socket, system: StandardPaths.socket,
             own: set("XDG_RUNTIME_DIR").map { $0 + "/halyard/halyard.sock" })
     }
 
     /// `HALYARD_DATABASE`, or the system's database if it exists, or the database of the user.
-    var database: String {
+    package var database: String {
         let state = set("XDG_STATE_HOME") ?? set("HOME").map { $0 + "/.local/state" }
         return path(
             StandardPaths.Variable.database, system: StandardPaths.database,
