@@ -356,8 +356,9 @@ let package = Package(
             "Daemon",
             [
                 "API", "CCrashMark", "CalendarEvents", "ControlProtocol", "Definitions", "Jobs", "OperationTypes",
-                "Runner", "SQLiteStore", "Settings", "StoreControl", "Systemd", "WorkerProtocol", "Workers", "YAML",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "Processes", "Runner", "SQLiteStore", "Settings", "StoreControl", "Systemd", "WorkerProtocol",
+                "Workers",
+                "YAML", .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -380,9 +381,10 @@ let package = Package(
         executable(
             "Bench",
             [
-                "CAllocationCount", "CBaseline", "Client", "ControlProtocol", "Jobs", "Kinds", "Operations",
+                "CAllocationCount", "CBaseline", "CLinux", "Client", "ControlProtocol", "Daemon", "Jobs", "Kinds",
+                "Operations",
                 "OperationsCompatibility", "OperationTypes", "Pages", "Programs", "Runner", "SQLite", "SQLiteStore",
-                "Systemd",
+                "Systemd", "Worker", "WorkerProtocol",
                 .product(name: "Logging", package: "swift-log"),
             ]),
     ]

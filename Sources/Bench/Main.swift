@@ -1,13 +1,14 @@
 import Foundation
 import Kinds
 
-/// `halyard-bench [engine|callers|operations|kinds|upload|unfurl|enrich]`
+/// `halyard-bench [engine|callers|workers|operations|kinds|upload|unfurl|enrich]`
 ///
 /// Exit status 1: a limit was missed; 64: the argument is unknown; 70: a measurement failed.
 @main
 struct Main {
-    static func main() async {
+    @MainActor static func main() async {
         DocumentSandbox.runIfAsked()
+        await BenchRole.current?.run()
         do {
             try await measure()
         } catch {
@@ -28,11 +29,12 @@ struct Main {
             report.add(try measureLoneEnqueue())
             report.add([try await measureLines()])
         case "callers": report.add(try measureCallers())
+        case "workers": report.add(try await measureWorkers())
         case "operations": report.add(await measureOperations())
         case "kinds": for part in KindsBench.allCases { report.add(try await part.measure()) }
         case let word:
             guard let part = KindsBench(rawValue: word) else {
-                let known = "engine, callers, operations, kinds, upload, unfurl, enrich"
+                let known = "engine, callers, workers, operations, kinds, upload, unfurl, enrich"
                 FileHandle.standardError.write(
                     Data("halyard-bench: no bench \"\(word)\"; there are: \(known)\n".utf8))
                 exit(64)

@@ -6,6 +6,8 @@ struct NoOp: Kind {
     static let name = "noop"
     static let summary = "does nothing"
     static let inputFields: [InputField] = []
+    static let checksInputs = false
+    static let cleansUp = false
 
     /// 210 and 204 bytes, as in the C loop.
     static let input = JSONText(trusted: Array((#"{"pad":""# + String(repeating: "i", count: 200) + #""}"#).utf8))

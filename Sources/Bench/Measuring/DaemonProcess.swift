@@ -11,9 +11,13 @@ struct DaemonProcess {
     /// Starts a daemon, and waits up to ten seconds until it accepts connections. Its log goes to the file `log` in the
     /// folder.
     ///
-    /// - Parameter settings: Configuration, as environment variables.
+    /// - Parameters:
+    ///   - program: The daemon's program. Default: `halyardd`.
+    ///   - configuration: The configuration file.
+    ///   - settings: Configuration, as environment variables.
     init(
-        in folder: String, definitions: String = "definitions:\n  unfurl: {kind: unfurl}\n",
+        _ program: String = Program.sibling("halyardd"), in folder: String,
+        definitions: String = "definitions:\n  unfurl: {kind: unfurl}\n", configuration: String = "{}\n",
         settings: [String: String] = [:]
     ) throws {
         self.folder = folder
@@ -22,9 +26,9 @@ struct DaemonProcess {
             "HALYARD_DEFINITIONS": folder + "/definitions.yaml", "HALYARD_SPOOL_DIRECTORY": folder + "/spool",
         ].merging(settings) { $1 }
         try definitions.write(toFile: folder + "/definitions.yaml", atomically: true, encoding: .utf8)
-        try "{}\n".write(toFile: folder + "/halyard.yaml", atomically: true, encoding: .utf8)
+        try configuration.write(toFile: folder + "/halyard.yaml", atomically: true, encoding: .utf8)
         pid = try Program.start(
-            Program.sibling("halyardd"), ["--config", folder + "/halyard.yaml"], environment: environment,
+            program, ["--config", folder + "/halyard.yaml"], environment: environment,
             errors: folder + "/log")
         for _ in 0..<1000 {
             // The call fails until the daemon listens.
@@ -49,6 +53,8 @@ struct DaemonProcess {
             return [pid] + children.compactMap { Int32($0) }
         }
     }
+
+    var hasWorkers: Bool { get throws { try processes.count > 1 } }
 
     /// The CPU time in milliseconds that the daemon and its workers have used so far.
     func cpuMilliseconds() throws -> Double { try processes.reduce(0) { try $0 + Program.cpuMilliseconds(of: $1) } }

@@ -75,13 +75,22 @@ enum Program {
     /// The peak resident memory of a process, in megabytes (10^6 bytes).
     static func peakMegabytes(_ pid: Int32) throws -> Double { try megabytes("VmHWM:", of: "\(pid)") }
 
+    /// The proportional memory of a process in megabytes: pages that several processes use count in parts.
+    static func proportionalMegabytes(_ pid: Int32) throws -> Double {
+        try megabytes("Pss:", in: "/proc/\(pid)/smaps_rollup")
+    }
+
     private static func megabytes(_ field: String, of process: String) throws -> Double {
-        let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+        try megabytes(field, in: "/proc/\(process)/status")
+    }
+
+    private static func megabytes(_ field: String, in file: String) throws -> Double {
+        let status = try String(contentsOfFile: file, encoding: .utf8)
         for line in status.split(separator: "\n") where line.hasPrefix(field) {
             let kibibytes = line.split(whereSeparator: { $0 == " " || $0 == "\t" })[1]
             return (Double(kibibytes) ?? 0) * 1024 / 1_000_000
         }
-        throw BenchError("no \(field) in /proc/\(process)/status")
+        throw BenchError("no \(field) in \(file)")
     }
 
     /// The path of this program.

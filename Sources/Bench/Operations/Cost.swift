@@ -1,4 +1,5 @@
 import CAllocationCount
+import CLinux
 import Glibc
 
 /// The cost of one operation: CPU time of the whole process, and the number of memory allocations.
