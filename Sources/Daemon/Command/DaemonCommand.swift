@@ -5,6 +5,7 @@ import FoundationEssentials
 import Glibc
 import Jobs
 import Logging
+import Processes
 import Systemd
 
 /// `halyardd`: reads its configuration, then runs jobs until a signal stops it.
@@ -82,6 +83,8 @@ public struct DaemonCommand: ParsableCommand {
         }
         var surroundings = DaemonSurroundings()
         surroundings.notifier = Notifier(service.notifySocket) { logger.warning("\($0)") }
+        // Outside of a service, the cgroup contains processes that are not the daemon's.
+        if surroundings.notifier.isHeard { surroundings.groups = delegatedGroups(logger) }
         surroundings.watchdogInterval = service.watchdogInterval
         surroundings.memoryPressure = service.memoryPressureWatch.map { ($0, service.memoryPressureSetting) }
         surroundings.handlesSignals = true
@@ -120,6 +123,17 @@ public struct DaemonCommand: ParsableCommand {
                 ).refuseCallers()
             }
             Glibc.exit(failure.status.rawValue)
+        }
+    }
+
+    private static func delegatedGroups(_ logger: Logger) -> CgroupRoot? {
+        do throws(CgroupProblem) {
+            return try CgroupRoot.delegated()
+        } catch .notDelegated, .noHierarchy {
+            return nil
+        } catch {
+            logger.notice("the processes of jobs have no cgroups: \(error)")
+            return nil
         }
     }
 

@@ -2,6 +2,7 @@ import ControlProtocol
 import Glibc
 import Jobs
 import Logging
+import Processes
 import SQLiteStore
 import Systemd
 
@@ -16,6 +17,9 @@ public struct DaemonSurroundings: Sendable {
     public var builtInWorker = Self.besideThisProgram("halyard-worker")
     /// The environment of worker processes. Default: the variables of this process that libraries read, such as `TZ`.
     public var workerEnvironment = Self.environmentOfLibraries()
+    /// The cgroup that the service manager delegated to the daemon; nil if it delegated none. Each process of a worker gets
+    /// a cgroup of its own below it.
+    public var groups: CgroupRoot?
     /// The longest time between two watchdog messages to the service manager; nil if it expects none.
     public var watchdogInterval: Duration?
     /// The file that reports memory pressure, as systemd names it; nil if systemd names none.

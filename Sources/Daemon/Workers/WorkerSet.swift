@@ -19,7 +19,8 @@ struct WorkerSet: Sendable {
     /// Starts the built-in worker and asks for its kinds.
     init(_ configuration: DaemonConfiguration, in surroundings: DaemonSurroundings) async {
         builtIn = WorkerHost(
-            configuration.builtInWorker(in: surroundings), version: Version.current, logger: surroundings.logger)
+            configuration.builtInWorker(in: surroundings), version: Version.current, groups: surroundings.groups,
+            logger: surroundings.logger)
         do throws(WorkerProblem) {
             answer = .kinds(try await builtIn.introduce())
         } catch {

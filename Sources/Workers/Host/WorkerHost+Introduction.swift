@@ -36,7 +36,7 @@ extension WorkerHost {
     ///
     /// - Throws: ``WorkerProblem``.
     public func check(_ program: WorkerProgram) async throws(WorkerProblem) -> Announcement {
-        let trial = WorkerHost(program, version: version, logger: logger)
+        let trial = WorkerHost(program, version: version, groups: groups, logger: logger)
         let result: Result<Announcement, WorkerProblem>
         do throws(WorkerProblem) {
             result = .success(try await trial.introduce())

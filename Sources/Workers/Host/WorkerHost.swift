@@ -2,6 +2,7 @@ import Dispatch
 import Jobs
 import Logging
 import OperationTypes
+import Processes
 import Runner
 import Synchronization
 import WorkerProtocol
@@ -41,6 +42,8 @@ public final class WorkerHost: KindHost {
 
     let logger: Logger
     let version: String
+    /// The cgroup below which each process gets one of its own; nil if there is none.
+    let groups: CgroupRoot?
     let core: Mutex<Core>
     let clock: any AlarmClock<Duration>
     private let alarm = Mutex<(any Alarm<Duration>)?>(nil)
@@ -50,18 +53,22 @@ public final class WorkerHost: KindHost {
 
     /// Creates a host; no process is launched before there is work.
     ///
-    /// - Parameter version: The daemon's version, for the worker.
-    public convenience init(_ program: WorkerProgram, version: String, logger: Logger) {
+    /// - Parameters:
+    ///   - version: The daemon's version, for the worker.
+    ///   - groups: The cgroup below which each process gets one of its own. Without it, the descendants of a process are
+    ///     found through their parents.
+    public convenience init(_ program: WorkerProgram, version: String, groups: CgroupRoot? = nil, logger: Logger) {
         let limits = Dispatcher.Limits(processes: program.processes, attempts: program.attempts)
-        self.init(program, limits: limits, version: version, logger: logger)
+        self.init(program, limits: limits, version: version, groups: groups, logger: logger)
     }
 
     init(
-        _ program: WorkerProgram, limits: Dispatcher.Limits, version: String, logger: Logger,
-        clock: any AlarmClock<Duration> = SystemUptimeClock()
+        _ program: WorkerProgram, limits: Dispatcher.Limits, version: String, groups: CgroupRoot? = nil,
+        logger: Logger, clock: any AlarmClock<Duration> = SystemUptimeClock()
     ) {
         self.logger = logger
         self.version = version
+        self.groups = groups
         self.clock = clock
         core = Mutex(Core(program: program, dispatcher: Dispatcher(limits: limits)))
         launches = DispatchQueue(label: "halyard.worker.\(program.name)")
@@ -233,7 +240,7 @@ public final class WorkerHost: KindHost {
                 process.enqueue(
                     .hello(Hello(version: version, attempts: program.attempts, settings: program.settings)))
                 core.withLock { $0.processes[worker] = process }
-                try process.start(program)
+                try process.start(program, in: groups)
                 process.flush()
                 // It may have been given up meanwhile.
                 if !core.withLock({ $0.dispatcher.wants(worker) }) { process.kill() }

@@ -62,13 +62,19 @@ final class WorkerProcess: Sendable {
 
     /// Launches the process, and a thread that serves it.
     ///
+    /// - Parameter groups: The cgroup below which the process gets its own; nil for none.
     /// - Throws: ``WorkerStartError``; then nothing is reported.
-    func start(_ program: WorkerProgram) throws(WorkerStartError) {
+    func start(_ program: WorkerProgram, in groups: CgroupRoot? = nil) throws(WorkerStartError) {
         var plan = LaunchPlan(
             .path(program.command.first ?? ""), Array(program.command.dropFirst()),
             environment: program.environment)
         plan.descriptors = [0: ends.input, 1: ends.output, 2: ends.errors]
         plan.adoptsOrphans = true
+        do throws(CgroupProblem) {
+            plan.group = try groups?.makeGroup()
+        } catch {
+            observer.logged(["its process has no cgroup: \(error)"])
+        }
         defer { ends.close() }
         do throws(LaunchError) {
             let launched = try plan.launch { [self] (end: ProcessEnd) in
