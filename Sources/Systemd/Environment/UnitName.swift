@@ -17,9 +17,11 @@ public struct UnitName: Sendable, Hashable, CustomStringConvertible {
             let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
             guard fields.count == 3, fields[0] == "0" || fields[1] == "name=systemd" else { continue }
             let groups = fields[2].split(separator: "/")
-            guard let unit = groups.last, unit.hasSuffix(".service") else { continue }
-            name = String(unit.dropLast(".service".count))
-            isOfUser = groups.dropLast().contains { $0.hasPrefix("user@") && $0.hasSuffix(".service") }
+            // The process may be in a group that its service has made below its own.
+            let isUnit = { (group: Substring) in [".service", ".scope", ".slice"].contains { group.hasSuffix($0) } }
+            guard let place = groups.lastIndex(where: isUnit), groups[place].hasSuffix(".service") else { continue }
+            name = String(groups[place].dropLast(".service".count))
+            isOfUser = groups[..<place].contains { $0.hasPrefix("user@") && $0.hasSuffix(".service") }
             return
         }
         return nil

@@ -88,7 +88,9 @@ import Testing
             UnitName(
                 controlGroups: "0::/user.slice/user-1000.slice/user@1000.service/app.slice/halyard.service\n")?
                 .statusCommand == "systemctl --user status halyard")
+        #expect(UnitName(controlGroups: "0::/system.slice/halyard.service/daemon\n")?.name == "halyard")
         #expect(UnitName(controlGroups: "0::/user.slice/user-1000.slice/session-2.scope\n") == nil)
+        #expect(UnitName(controlGroups: "0::/user.slice/user@7.service/app.slice/shell.scope/mine\n") == nil)
         #expect(UnitName(controlGroups: "") == nil)
     }
 }
