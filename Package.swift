@@ -303,7 +303,6 @@ let package = Package(
             [
                 "CLinux", "ControlProtocol", "Jobs", "OperationTypes",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),

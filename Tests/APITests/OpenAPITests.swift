@@ -17,9 +17,8 @@ import Testing
     @Test func everyRouteIsInTheDocumentAndTheOtherWayRound() async throws {
         let routes = Set(
             RouteTable(
-                makeControlRouter(
-                    control: PartialControl(), answers: Answers(limits: ServerLimits(), stop: StopSignal()),
-                    stop: StopSignal())
+                control: PartialControl(), answers: Answers(limits: ServerLimits(), stop: StopSignal()),
+                stop: StopSignal()
             ).descriptions)
         let methods: Set = ["get", "put", "post", "patch", "delete"]
         var documented: Set<String> = []

@@ -1,6 +1,5 @@
 import ControlProtocol
 import HTTPTypes
-import Hummingbird
 import HummingbirdCore
 import Jobs
 import NIOCore

@@ -1,8 +1,8 @@
 import ControlProtocol
 import HTTPTypes
-import Hummingbird
 import HummingbirdCore
 import Jobs
+import NIOCore
 import OperationTypes
 
 /// Accepts one submission as JSON, or many as JSON lines.
@@ -15,8 +15,8 @@ struct EnqueueRoutes: Sendable {
     /// Large enough for a graph of 100,000 jobs in one submission.
     private static let maxSubmissionBytes = 16 << 20
 
-    func add(to routes: RouterGroup<ControlContext>) {
-        routes.post("jobs") { request, context in
+    func add(to routes: inout RouteTable) {
+        routes.on(.post, "jobs") { request, context in
             let type = request.headers[.contentType]?.split(separator: ";").first.map { $0.lowercased() }
             guard type == "application/x-ndjson" || type == "application/jsonl" else {
                 return try await enqueueOne(request, context.body)

@@ -1,5 +1,5 @@
 import ControlProtocol
-import Hummingbird
+import HTTPTypes
 import HummingbirdCore
 import Jobs
 
@@ -12,12 +12,12 @@ struct WatchRoutes: Sendable {
     /// The memory reserved for events that the caller of a stream has not read yet.
     private static let streamBytes = 32 << 10
 
-    func add(to routes: RouterGroup<ControlContext>) {
-        routes.get("events") { request, context in try await watch(.all, request, context) }
-        routes.get("jobs/{job}/events") { request, context in
+    func add(to routes: inout RouteTable) {
+        routes.on(.get, "events") { request, context in try await watch(.all, request, context) }
+        routes.on(.get, "jobs/{job}/events") { request, context in
             try await watch(.job(RouteRequest(request, context).job()), request, context)
         }
-        routes.get("graphs/{graph}/events") { request, context in
+        routes.on(.get, "graphs/{graph}/events") { request, context in
             try await watch(.graph(RouteRequest(request, context).graph()), request, context)
         }
     }

@@ -1,20 +1,12 @@
 import ControlProtocol
-import Hummingbird
-import Logging
+import HummingbirdCore
 import NIOCore
 import OperationTypes
 
 /// The context of one request.
-struct ControlContext: RequestContext {
-    struct Source: RequestContextSource {
-        let logger: Logger
-        let body: BodyReader
-        let closed: StopSignal
-        let user: UInt32
-        let channel: any Channel
-    }
-
-    var coreContext: CoreRequestContextStorage
+struct ControlContext: Sendable {
+    /// The part of the path that the route leaves open, such as the job's number, with its percent escapes.
+    var parameter = ""
     let body: BodyReader
     /// Fires when the connection is closed.
     let closed: StopSignal
@@ -22,12 +14,11 @@ struct ControlContext: RequestContext {
     let user: UInt32
     let channel: any Channel
 
-    init(source: Source) {
-        coreContext = CoreRequestContextStorage(source: source)
-        body = source.body
-        closed = source.closed
-        user = source.user
-        channel = source.channel
+    init(body: BodyReader, closed: StopSignal, user: UInt32, channel: any Channel) {
+        self.body = body
+        self.closed = closed
+        self.user = user
+        self.channel = channel
     }
 }
 

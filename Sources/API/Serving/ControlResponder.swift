@@ -1,6 +1,5 @@
 import ControlProtocol
 import HTTPTypes
-import Hummingbird
 import HummingbirdCore
 import Logging
 import NIOCore
@@ -21,7 +20,7 @@ struct ControlResponder: Sendable {
     private let memory: AnswerMemory
 
     private enum Replies {
-        case routes(RouterResponder<ControlContext>, RouteTable)
+        case routes(RouteTable)
         /// One answer for every request, for a daemon that cannot start.
         case problem(ControlProblem)
     }
@@ -42,8 +41,7 @@ struct ControlResponder: Sendable {
         isAllowed: @escaping ControlServer.PeerCheck
     ) {
         let answers = Answers(limits: limits, stop: stop)
-        let router = makeControlRouter(control: control, answers: answers, stop: stop)
-        replies = .routes(router.buildResponder(), RouteTable(router))
+        replies = .routes(RouteTable(control: control, answers: answers, stop: stop))
         memory = answers.memory
         self.limits = limits
         deadlines = BodyDeadlines(limits.body)
@@ -67,9 +65,7 @@ struct ControlResponder: Sendable {
             if let refusal { refusal.response } else {
                 await self.response(
                     to: request,
-                    in: ControlContext(
-                        source: ControlContext.Source(
-                            logger: logger, body: body, closed: closed, user: peer.uid, channel: channel)))
+                    in: ControlContext(body: body, closed: closed, user: peer.uid, channel: channel))
             }
         if refusal == nil { response.headers[.halyardDatabase] = databaseHeader }
         body.releasePermit()
@@ -127,10 +123,9 @@ struct ControlResponder: Sendable {
     }
 
     private func reply(to request: Request, in context: ControlContext) async -> Response {
-        guard case .routes(let router, let routes) = replies else { return ControlProblem.stopping.response }
+        guard case .routes(let routes) = replies else { return ControlProblem.stopping.response }
         do {
-            let response = try await router.respond(to: request, context: context)
-            return context.endpointPath == "NotFound" ? routes.unknown(request) : response
+            return try await routes.respond(to: request, in: context)
         } catch let problem as ControlProblem {
             return problem.response
         } catch is CancellationError {

@@ -1,7 +1,6 @@
 import ControlProtocol
 import Glibc
 import HTTPTypes
-import Hummingbird
 import HummingbirdCore
 import Logging
 import NIOCore
