@@ -46,8 +46,10 @@ extension Check {
             var ended: [(JobID, JSONText)] = []
             for (index, ending) in endings.enumerated() {
                 let job = try await bench.enqueue(bench.job())
+                let usage = AttemptUsage(processorTime: .milliseconds(index), peakMemory: 1 << 40)
                 let connections = JSONText(trusted: Array("[{\"number\":1,\"status\":\(200 + index)}, 2]".utf8))
-                try await bench.end(try await bench.claimOne().lease, ending, connections: connections)
+                try await bench.end(try await bench.claimOne().lease, ending, connections: connections, usage: usage)
+                try expectEqual(try await bench.store.attempts(of: job).map(\.usage), [usage])
                 ended.append((job, connections))
             }
             try await bench.restart()

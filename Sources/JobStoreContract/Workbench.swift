@@ -122,9 +122,9 @@ final class Workbench: Sendable {
 
     @discardableResult
     func end(
-        _ lease: Lease, _ ending: AttemptEnd.Ending, connections: JSONText? = nil
+        _ lease: Lease, _ ending: AttemptEnd.Ending, connections: JSONText? = nil, usage: AttemptUsage? = nil
     ) async throws -> FinishResult {
-        let end = AttemptEnd(lease: lease, ending: ending, connections: connections)
+        let end = AttemptEnd(lease: lease, ending: ending, connections: connections, usage: usage)
         return try await store.exchange([end], claim: nil, now: now).finished[0]
     }
 

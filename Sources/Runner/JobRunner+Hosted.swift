@@ -30,7 +30,7 @@ extension JobRunner {
                 isSuspect: attempt.job.isSuspect,
                 onBegin: { [weak self] in self?.began(attempt) },
                 onProgress: { [weak self] in self?.publish($0, of: attempt) },
-                onConnections: { attempt.connections.replace(with: $0) },
+                onConnections: { attempt.connections.replace(with: $0) }, onUsage: { attempt.note($0) },
                 onEnd: { [weak self] in self?.ended(attempt, $0) }))
     }
 

@@ -1,3 +1,5 @@
+import Jobs
+
 /// Formats numbers for people.
 enum AmountText {
     /// `512 B`, `1.5 KiB`, `64.0 MiB`.
@@ -17,6 +19,12 @@ enum AmountText {
     /// Formats an amount in the unit in which the work is counted.
     static func amount(_ count: Int64, unit: String) -> String {
         unit == "bytes" ? bytes(count) : "\(grouped(count)) \(unit)"
+    }
+
+    /// `1.2s CPU, 48.0 MiB`.
+    static func usage(_ usage: AttemptUsage) -> String {
+        [usage.processorTime.map { "\(TimeText.duration($0)) CPU" }, usage.peakMemory.map(bytes)].compactMap(\.self)
+            .joined(separator: ", ")
     }
 
     /// `1,234,567`.

@@ -66,6 +66,7 @@ struct JobPage {
                 .init("", .right) { "\($0.lease.attempt)" }, .init { "\($0.outcome.name, $0.outcome.style)" },
                 .init { "\($0.startedAt.iso8601)" },
                 .init("", .right) { "\(TimeText.duration($0.endedAt - $0.startedAt))" },
+                .init { "\($0.usage.map(AmountText.usage) ?? "", .dim)" },
                 .init(wraps: true, cell: explanation),
             ])
     }

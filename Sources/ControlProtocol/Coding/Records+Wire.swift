@@ -46,13 +46,18 @@ extension JobResult: WireRecord {
     private var error: JobFailure? { if case .ended(_, let error) = value { error } else { nil } }
 }
 
+extension AttemptUsage: WireValue {
+    public func write(to writer: inout JSONWriter) { writer.value(json.bytes) }
+}
+
 extension AttemptRecord: WireRecord {
     init(_ fields: inout some RecordFields<Self>) throws(ShapeProblem) {
         try self.init(
             lease: Lease(job: fields("job", \.lease.job), attempt: fields("attempt", \.lease.attempt)),
             outcome: fields("outcome", \.outcome), startedAt: fields("started_at", \.startedAt),
             endedAt: fields("ended_at", \.endedAt), error: fields("error", \.error),
-            retryAt: fields("retry_at", \.retryAt), connections: fields("connections", \.connections))
+            retryAt: fields("retry_at", \.retryAt), connections: fields("connections", \.connections),
+            usage: fields("usage", \.usage))
     }
 }
 

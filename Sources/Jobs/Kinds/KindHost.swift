@@ -62,6 +62,8 @@ public struct HostedAttempt: Sendable {
     public var onProgress: @Sendable (OperationProgress) -> Void
     /// Receives the requests that the attempt has sent so far, a JSON array of ``ConnectionRecord``.
     public var onConnections: @Sendable (JSONText) -> Void
+    /// Receives the resources that the attempt's processes used, before its end.
+    public var onUsage: @Sendable (AttemptUsage) -> Void
     /// Called once, when the attempt has ended.
     public var onEnd: @Sendable (HostedEnd) -> Void
 
@@ -72,6 +74,7 @@ public struct HostedAttempt: Sendable {
         onBegin: @escaping @Sendable () -> Void = {},
         onProgress: @escaping @Sendable (OperationProgress) -> Void = { _ in },
         onConnections: @escaping @Sendable (JSONText) -> Void = { _ in },
+        onUsage: @escaping @Sendable (AttemptUsage) -> Void = { _ in },
         onEnd: @escaping @Sendable (HostedEnd) -> Void
     ) {
         self.lease = lease
@@ -85,6 +88,7 @@ public struct HostedAttempt: Sendable {
         self.onBegin = onBegin
         self.onProgress = onProgress
         self.onConnections = onConnections
+        self.onUsage = onUsage
         self.onEnd = onEnd
     }
 }

@@ -129,6 +129,8 @@ public struct AttemptRecord: Hashable, Sendable {
     public var retryAt: Timestamp?
     /// The connections of the attempt, a JSON array of ``ConnectionRecord``. Nil if the attempt made none or crashed.
     public var connections: JSONText?
+    /// The resources that the attempt's processes used; nil if nothing was measured.
+    public var usage: AttemptUsage?
 
     /// How many of a job's last attempts are returned with their connections. A job may have many attempts with many
     /// connections each, so earlier attempts are returned without them.
@@ -137,7 +139,7 @@ public struct AttemptRecord: Hashable, Sendable {
     /// Creates a record from its stored values.
     public init(
         lease: Lease, outcome: AttemptOutcome, startedAt: Timestamp, endedAt: Timestamp, error: JobFailure?,
-        retryAt: Timestamp?, connections: JSONText? = nil
+        retryAt: Timestamp?, connections: JSONText? = nil, usage: AttemptUsage? = nil
     ) {
         self.lease = lease
         self.outcome = outcome
@@ -146,6 +148,7 @@ public struct AttemptRecord: Hashable, Sendable {
         self.error = error
         self.retryAt = retryAt
         self.connections = connections
+        self.usage = usage
     }
 }
 

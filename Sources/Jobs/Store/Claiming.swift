@@ -90,16 +90,20 @@ public struct AttemptEnd: Sendable, Hashable {
     public var ending: Ending
     /// The attempt's ``ConnectionLog/json``, stored for every ending; nil if the attempt made no connection.
     public var connections: JSONText?
+    /// The resources that the attempt's processes used, stored for every ending; nil if nothing was measured.
+    public var usage: AttemptUsage?
     /// The return value of ``JobStore/prepare(_:)`` for the ending's children; nil if it was not called.
     public var prepared: PreparedChildren?
 
     /// Creates an end to pass to ``JobStore/exchange(_:claim:now:)``.
     public init(
-        lease: Lease, ending: Ending, connections: JSONText? = nil, prepared: PreparedChildren? = nil
+        lease: Lease, ending: Ending, connections: JSONText? = nil, usage: AttemptUsage? = nil,
+        prepared: PreparedChildren? = nil
     ) {
         self.lease = lease
         self.ending = ending
         self.connections = connections
+        self.usage = usage
         self.prepared = prepared
     }
 }

@@ -19,6 +19,8 @@ struct EndedAttempt {
 
     /// The end as the store records it.
     var end: AttemptEnd {
-        AttemptEnd(lease: attempt.lease, ending: ending, connections: attempt.connections.json, prepared: prepared)
+        AttemptEnd(
+            lease: attempt.lease, ending: ending, connections: attempt.connections.json, usage: attempt.usage,
+            prepared: prepared)
     }
 }

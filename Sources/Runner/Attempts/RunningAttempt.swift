@@ -10,6 +10,7 @@ final class RunningAttempt: Sendable {
     private let cancellation = CancellationTokenSource()
     private let task = Mutex<TaskState>(.notStarted)
     private let progress = Mutex(Progress())
+    private let measured = Mutex<AttemptUsage?>(nil)
 
     private enum TaskState {
         case notStarted
@@ -94,6 +95,11 @@ final class RunningAttempt: Sendable {
         case .notStarted, .stopped: break
         }
     }
+
+    /// The resources that the attempt used; nil if nothing was measured.
+    var usage: AttemptUsage? { measured.withLock(\.self) }
+
+    func note(_ usage: AttemptUsage) { measured.withLock { $0 = usage } }
 
     var latestProgress: OperationProgress? { progress.withLock(\.latest) }
 

@@ -9,7 +9,7 @@ enum Parameter: UInt8, ParameterName {
     case job, graph, queue, definition, kind, name, node, key, request
     // A job and its attempts.
     case state, priority, attempt, number, tries, rescues, repeats, input, outcome, value, code, message, detail,
-        connections
+        connections, usage
     // Edges. An edge leads from a dependent to its dependency.
     case dependent, dependency, position, condition, dependencies, pending
     // Moments. `now` is the caller's clock, `steady` a moment on the steady scale.
@@ -35,6 +35,10 @@ extension Priority: Bindable {}
 
 extension Timestamp: Bindable {
     public var boundValue: BoundValue { .integer(milliseconds) }
+}
+
+extension AttemptUsage: Bindable {
+    public var boundValue: BoundValue { json.boundValue }
 }
 
 extension JSONText: Bindable {

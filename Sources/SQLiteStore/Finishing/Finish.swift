@@ -28,8 +28,7 @@ extension Writer {
             }
             guard
                 try close(
-                    lease, running, EndedAttempt(.succeeded), as: .succeeded(value), connections: end.connections,
-                    now: now)
+                    lease, running, EndedAttempt(.succeeded), as: .succeeded(value), of: end, now: now)
             else { return .leaseLost }
             var outcomes = try enqueue(staged.small, now: now)
             for graph in staged.large { outcomes.append(try accept(graph, now: now)) }
@@ -63,7 +62,7 @@ extension Writer {
             }
             next = Next(afterCrashOf: running, failure: failure)
         }
-        guard try close(lease, running, attempt, as: next, connections: end.connections, now: now) else {
+        guard try close(lease, running, attempt, as: next, of: end, now: now) else {
             return .leaseLost
         }
         return .recorded(next.state)
@@ -104,9 +103,10 @@ extension Writer {
 
     /// Ends the attempt of a running job.
     ///
+    /// - Parameter end: The end that the runner reported; nil if the store ends the attempt itself.
     /// - Returns: False if the job's row no longer names this attempt. Nothing was changed then.
     func close(
-        _ lease: Lease, _ running: RunningJob, _ attempt: EndedAttempt, as next: Next, connections: JSONText? = nil,
+        _ lease: Lease, _ running: RunningJob, _ attempt: EndedAttempt, as next: Next, of end: AttemptEnd? = nil,
         now: Timestamp
     ) throws(SQLiteError) -> Bool {
         let (job, state) = (lease.job, next.state)
@@ -135,7 +135,7 @@ extension Writer {
         if !trials.isEmpty { trials.ended(job) }
         count(queue: running.queue, graph: running.graph, from: .running, to: state, now: now)
         note(job, graph: running.graph, state: state, attempt: lease.attempt, dueAt: dueAt)
-        try recordAttempt(lease, running, attempt, connections, now: now)
+        try recordAttempt(lease, running, attempt, end, now: now)
         switch next {
         case .succeeded(let value):
             try recordResult(job, attempt: lease.attempt, value, now: now)
@@ -150,12 +150,13 @@ extension Writer {
     }
 
     private func recordAttempt(
-        _ lease: Lease, _ running: RunningJob, _ attempt: EndedAttempt, _ connections: JSONText?, now: Timestamp
+        _ lease: Lease, _ running: RunningJob, _ attempt: EndedAttempt, _ end: AttemptEnd?, now: Timestamp
     ) throws(SQLiteError) {
         try finishing.insertAttempt.run([
             .job <- lease.job, .number <- lease.attempt, .outcome <- attempt.outcome, .started <- running.startedAt,
             .ended <- now, .code <- attempt.failure?.code, .message <- attempt.failure?.message,
-            .detail <- attempt.failure?.detail, .retry <- attempt.retryAt, .connections <- connections,
+            .detail <- attempt.failure?.detail, .retry <- attempt.retryAt, .connections <- end?.connections,
+            .usage <- end?.usage,
         ])
     }
 
@@ -234,8 +235,9 @@ struct FinishStatements: StatementGroup {
         """)
     let insertAttempt = Statement(
         """
-        INSERT INTO attempt (job_id, number, outcome, started_ms, ended_ms, code, message, detail, retry_ms, connections)
-        VALUES (:job, :number, :outcome, :started, :ended, :code, :message, :detail, :retry, :connections)
+        INSERT INTO attempt (job_id, number, outcome, started_ms, ended_ms, code, message, detail, retry_ms,
+                             connections, usage)
+        VALUES (:job, :number, :outcome, :started, :ended, :code, :message, :detail, :retry, :connections, :usage)
         """)
     let insertValue = Statement(
         """

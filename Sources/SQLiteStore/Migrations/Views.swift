@@ -98,13 +98,14 @@ extension Migration {
                     (attempt.ended_ms - attempt.started_ms) / 1000.0 AS seconds,
                     \(error(of: "attempt")) AS error,
                     \(time("attempt.retry_ms")) AS retry,
-                    attempt.connections                        AS connections
+                    attempt.connections                        AS connections,
+                    attempt.usage                              AS usage
         FROM        attempt
         JOIN        job ON job.id = attempt.job_id
         JOIN        definition ON definition.id = job.definition_id
         UNION ALL
         SELECT      job.id, job.attempt, definition.name, 'running', \(time("job.started_ms")),
-                    NULL, NULL, NULL, NULL, NULL
+                    NULL, NULL, NULL, NULL, NULL, NULL
         FROM        job
         JOIN        definition ON definition.id = job.definition_id
         WHERE       job.state < \(JobState.firstFinal)

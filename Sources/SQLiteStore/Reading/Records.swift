@@ -35,7 +35,7 @@ extension Reader {
                 lease: Lease(job: job, attempt: Int(row.integer(0))),
                 outcome: AttemptOutcome(rawValue: Int(row.integer(1))) ?? .failed, startedAt: row.timestamp(2),
                 endedAt: row.timestamp(3), error: row.failure(from: 4), retryAt: row.optionalTimestamp(7),
-                connections: row.json(8))
+                connections: row.json(8), usage: row.usage(9))
         }
     }
 }
@@ -64,9 +64,17 @@ struct RecordStatements: StatementGroup {
     let attempts = Statement(
         """
         SELECT   number, outcome, started_ms, ended_ms, code, message, detail, retry_ms,
-                 iif(number > (SELECT max(number) FROM attempt WHERE job_id = :job) - :limit, connections, NULL)
+                 iif(number > (SELECT max(number) FROM attempt WHERE job_id = :job) - :limit, connections, NULL),
+                 usage
         FROM     attempt
         WHERE    job_id = :job
         ORDER BY number
         """)
+}
+
+extension Statement {
+    /// Usage that cannot be read is left out: it is for people only.
+    fileprivate func usage(_ column: Int32) -> AttemptUsage? {
+        json(column).flatMap { try? AttemptUsage(json: $0, at: []) }
+    }
 }
