@@ -41,6 +41,9 @@ func randomRooms(_ bench: Workbench, seed: UInt64) async throws {
             request.room[kind] = Int.random(in: 0...4, using: &random)
         }
         if Bool.random(using: &random) { request.suspects = Int.random(in: 0...2, using: &random) }
+        for kind in kinds where Bool.random(using: &random) {
+            request.suspectRoom[kind] = Int.random(in: 0...2, using: &random)
+        }
         let claimed = try await bench.claim(request)
         let expected = model.claim(request, now: bench.now)
         try expectEqual(
@@ -154,12 +157,17 @@ private struct RoomModel {
 
 extension ClaimRequest {
     fileprivate func admits(_ job: RoomModel.Job) -> Bool {
-        job.isSuspect ? suspects ?? 1 > 0 : room[job.kind] ?? 1 > 0
+        job.isSuspect ? suspects ?? 1 > 0 && suspectRoom[job.kind] ?? 1 > 0 : room[job.kind] ?? 1 > 0
     }
 
     fileprivate mutating func take(_ job: RoomModel.Job) -> Bool {
         guard admits(job) else { return false }
-        if job.isSuspect { suspects? -= 1 } else { room[job.kind]? -= 1 }
+        if job.isSuspect {
+            suspects? -= 1
+            suspectRoom[job.kind]? -= 1
+        } else {
+            room[job.kind]? -= 1
+        }
         return true
     }
 }

@@ -77,6 +77,21 @@ extension Check {
                 try expectEqual(claimed.map(\.isSuspect), expected.map(suspects.contains))
             }
         },
+        Check("suspectsOfAKindWithoutRoomWait") { bench in
+            let kinds = try await Kinds(bench)
+            let suspects = try await kinds.enqueue("scarce", "plenty", "scarce")
+            for job in try await bench.claim() {
+                try await bench.end(job.lease, .crashed(.worker(beside: 2), maxCrashes: 0))
+            }
+            for (request, expected) in [
+                (ClaimRequest(slots: 10, suspects: 9, suspectRoom: ["scarce": 0]), [suspects[1]]),
+                (ClaimRequest(slots: 10, suspects: 0, suspectRoom: ["scarce": 1]), []),
+                (ClaimRequest(slots: 10, suspectRoom: ["scarce": 1]), [suspects[0]]),
+                (ClaimRequest(slots: 10, suspects: 9, suspectRoom: ["plenty": 0]), [suspects[2]]),
+            ] {
+                try expectEqual(try await bench.claim(request).map(\.lease.job), expected)
+            }
+        },
         Check("aTrialWaitsForRoomForSuspectsAndHoldsNoOthers") { bench in
             let jobs = [try await bench.enqueue(bench.job()), try await bench.enqueue(bench.job())]
             for _ in 1...3 {

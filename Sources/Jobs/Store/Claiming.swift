@@ -12,15 +12,20 @@ public struct ClaimRequest: Sendable, Hashable {
     /// The maximum number of suspects to claim, of all kinds together and whatever the room of their kinds; nil for no
     /// limit.
     public var suspects: Int?
+    /// The maximum number of suspects to claim of each kind, by the kind's name. Only ``suspects`` limits the kinds that
+    /// are missing here.
+    public var suspectRoom: [String: Int]
 
     /// Creates a request. Default ageing: five minutes.
     public init(
-        slots: Int, ageing: Duration = .seconds(300), room: [String: Int] = [:], suspects: Int? = nil
+        slots: Int, ageing: Duration = .seconds(300), room: [String: Int] = [:], suspects: Int? = nil,
+        suspectRoom: [String: Int] = [:]
     ) {
         self.slots = slots
         self.ageing = ageing
         self.room = room
         self.suspects = suspects
+        self.suspectRoom = suspectRoom
     }
 }
 

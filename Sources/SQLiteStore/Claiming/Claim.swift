@@ -66,17 +66,19 @@ extension Writer {
     ) throws(SQLiteError) -> [ClaimedJob] {
         var claimed: [ClaimedJob] = []
         // A job on trial is a suspect.
-        while claimed.count < slots, room.admits(.suspect), let next = trials.next(now: steady.moment) {
+        while claimed.count < slots, room.admitsSuspects, let next = trials.next(now: steady.moment) {
             let found = try claiming.readyJob.first([.job <- next]) { (row) throws(SQLiteError) in
                 (job: ReadyJob(row), queue: try memory.queueIndex(id: row.integer(7)))
             }
-            // The job is no longer ready, or its queue is paused or full. Other jobs must not wait for it.
-            guard let found, memory.queues[found.queue].claimable > 0 else {
+            let suspect = found.map { RoomClass.suspect(memory.kind(of: $0.job.definition)) }
+            // The job is no longer ready, its queue is paused or full, or its worker cannot run it. Other jobs must not
+            // wait for it.
+            guard let found, let suspect, memory.queues[found.queue].claimable > 0, room.admits(suspect) else {
                 trials.skip()
                 continue
             }
             trials.begin(now: steady.moment)
-            room.take(.suspect)
+            room.take(suspect)
             try start(found.job, queue: found.queue, now: now, into: &claimed)
         }
         return claimed

@@ -134,7 +134,8 @@ struct RoomScan {
 
 extension Writer {
     func roomClass(of job: ReadyJob) throws(SQLiteError) -> RoomClass {
-        try isSuspect(job) ? .suspect : memory.roomClass(of: job.definition)
+        let kind = memory.kind(of: job.definition)
+        return try isSuspect(job) ? .suspect(kind) : .kind(kind)
     }
 
     /// Records that a job became ready, if claims have skipped jobs of its queue.

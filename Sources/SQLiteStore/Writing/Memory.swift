@@ -50,11 +50,14 @@ struct Memory {
         definitions[definition] = index
     }
 
-    /// The class of a job that is not a suspect.
-    func roomClass(of definition: DefinitionID) -> RoomClass {
+    /// The index of a definition's kind in ``kinds``.
+    func kind(of definition: DefinitionID) -> Int {
         // Jobs refer only to definitions that exist, so no kind has the number -1.
-        .kind(definitions[definition] ?? -1)
+        definitions[definition] ?? -1
     }
+
+    /// The class of a job that is not a suspect.
+    func roomClass(of definition: DefinitionID) -> RoomClass { .kind(kind(of: definition)) }
 
     /// Marks a new or reused queue as live.
     mutating func admit(queue index: Int) {
