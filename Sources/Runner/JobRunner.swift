@@ -18,13 +18,11 @@ public final class JobRunner: Sendable {
     public let events = JobEvents()
 
     let store: any JobStore
-    let kinds: KindRegistry
     let planChild: ChildPlanner
     let wallClock: any AlarmClock<Timestamp>
     let uptimeClock: any AlarmClock<Duration>
     let report: AttemptReport
-    /// The worker programs that run kinds.
-    private let hosts: [any KindHost]
+    private let inForce: Mutex<KindsInForce>
     let maxRescues: Int
     let lastEnd: LastEnd
     let log: JobLog
@@ -36,6 +34,20 @@ public final class JobRunner: Sendable {
     private let abandonedNote = Mutex(())
     private let ready = Latch<Bool>()
     private let ended = Latch<Bool>()
+
+    /// The kinds that this runner runs, which ``use(_:)`` exchanges.
+    private struct KindsInForce {
+        var registry: KindRegistry
+        /// The worker programs that run kinds.
+        var hosts: [any KindHost]
+        /// The number of exchanges so far.
+        var revision = 0
+
+        init(_ registry: KindRegistry) {
+            self.registry = registry
+            hosts = registry.hosts
+        }
+    }
 
     /// The state shared by the claim loop's task and the threads that send it events.
     private struct Core {
@@ -65,7 +77,7 @@ public final class JobRunner: Sendable {
         planChild: @escaping ChildPlanner
     ) {
         self.store = store
-        self.kinds = kinds
+        inForce = Mutex(KindsInForce(kinds))
         self.planChild = planChild
         self.wallClock = wallClock
         self.uptimeClock = uptimeClock
@@ -75,7 +87,6 @@ public final class JobRunner: Sendable {
         self.lastEnd = lastEnd
         report = AttemptReport(logger: logger)
         log = JobLog(logger: logger)
-        hosts = kinds.hosts
         conditionLog = StoreConditionLog(logger: logger)
         core = Mutex(Core(loop: ClaimLoop(settings: settings)))
     }
@@ -97,7 +108,7 @@ public final class JobRunner: Sendable {
         conditionLog.note { store.condition }
         try openAlarms()
         defer { alarms.close() }
-        for host in hosts { host.observeRoom { [weak self] in self?.handle(.wake) } }
+        observeRoom()
         try await rescueOrphans()
         // The task is awaited below. It is not a child task, so cancelling the caller interrupts the attempts but does
         // not prevent their ends from being recorded. It has a higher priority than the operations, so that they
@@ -119,10 +130,14 @@ public final class JobRunner: Sendable {
 
     private func exchangeUntilEnded() async throws {
         var definitions = PreparedDefinitions()
+        var revision = 0
         let now: @Sendable () -> Timestamp = { [wallClock] in wallClock.now }
         while await waitForExchange() {
             await beforeEachExchange?()
-            let room = self.room
+            let kinds = inForce.withLock(\.self)
+            if kinds.revision != revision { definitions = PreparedDefinitions() }
+            revision = kinds.revision
+            let room = Self.room(of: kinds)
             guard let batch = core.withLock({ $0.loop.beginExchange(room: room) }) else { continue }
             let startedAt = uptimeClock.now
             let answer: Exchange
@@ -136,7 +151,7 @@ public final class JobRunner: Sendable {
             claimed.reserveCapacity(answer.claimed.count)
             do throws(StoreError) {
                 for job in answer.claimed {
-                    let definition = try await definitions.prepare(job.definition, from: store, kinds)
+                    let definition = try await definitions.prepare(job.definition, from: store, kinds.registry)
                     claimed.append(
                         RunningAttempt(job: job, definition: definition, connections: ConnectionLog(now: now)))
                 }
@@ -156,16 +171,24 @@ public final class JobRunner: Sendable {
     }
 
     /// The number of jobs that the worker programs can begin now.
-    private var room: ClaimLoop.Room {
+    private static func room(of kinds: KindsInForce) -> ClaimLoop.Room {
         var room = ClaimLoop.Room()
-        if hosts.isEmpty { return room }
-        for kind in kinds.all {
-            if let host = kind.host { room.kinds[kind.description.name] = host.room }
+        if kinds.hosts.isEmpty { return room }
+        for kind in kinds.registry.all {
+            guard let host = kind.host else { continue }
+            let name = kind.description.name
+            room.kinds[name] = host.room
+            // Room in the probes of one worker is of no use to the suspects of another.
+            if let suspects = host.roomForSuspects { room.suspectKinds[name] = suspects }
         }
-        for host in hosts {
+        for host in kinds.hosts {
             if let suspects = host.roomForSuspects { room.suspects = (room.suspects ?? 0) + suspects }
         }
         return room
+    }
+
+    private func observeRoom() {
+        for host in inForce.withLock(\.hosts) { host.observeRoom { [weak self] in self?.handle(.wake) } }
     }
 
     /// Waits until an exchange is wanted; returns false if the loop has ended. The caller takes the batch only after
@@ -196,9 +219,19 @@ public final class JobRunner: Sendable {
             return (actions, isAwake ? core.parked.take() : nil, areStale)
         }
         for action in actions { perform(action) }
-        if !hosts.isEmpty, actions.contains(where: \.isStart) { for host in hosts { host.flush() } }
+        flushHosts(of: actions)
         task?.resume()
         if areAlarmsStale { setAlarms() }
+    }
+
+    /// Lets the hosts send the attempts that were just started.
+    private func flushHosts(of actions: [ClaimLoop.Action]) {
+        var flushed: [any KindHost] = []
+        for case .start(let attempt) in actions {
+            guard let host = attempt.host, !flushed.contains(where: { $0 === host }) else { continue }
+            host.flush()
+            flushed.append(host)
+        }
     }
 
     private func perform(_ action: ClaimLoop.Action) {
@@ -296,6 +329,20 @@ extension JobRunner {
     /// Changes the settings with immediate effect. If there are fewer slots, running attempts still continue to their
     /// ends. ``RunnerSettings/maxRescues`` applies only when the runner starts.
     public func apply(_ settings: RunnerSettings) { handle(.settings(settings)) }
+
+    /// The kinds that this runner runs.
+    public var kinds: KindRegistry { inForce.withLock(\.registry) }
+
+    /// Exchanges the kinds for attempts that begin later. Attempts that run keep their hosts until they end.
+    public func use(_ kinds: KindRegistry) {
+        inForce.withLock { inForce in
+            let revision = inForce.revision + 1
+            inForce = KindsInForce(kinds)
+            inForce.revision = revision
+        }
+        observeRoom()
+        handle(.wake)
+    }
 
     /// The current state of the runner.
     public var snapshot: RunnerSnapshot {

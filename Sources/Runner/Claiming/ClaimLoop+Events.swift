@@ -40,11 +40,6 @@ extension ClaimLoop {
         case prove([Latch<Bool>], Bool)
         /// The last action. Contains an error if ends could not be recorded.
         case end(StoreError?)
-
-        var isStart: Bool {
-            if case .start = self { return true }
-            return false
-        }
     }
 
     /// The number of jobs that can begin now, apart from the slots.
@@ -53,6 +48,8 @@ extension ClaimLoop {
         var kinds: [String: Int] = [:]
         /// The number of suspects; nil if there is no limit.
         var suspects: Int?
+        /// The number of suspects of each kind, by its name. Only ``suspects`` limits the kinds that are missing.
+        var suspectKinds: [String: Int] = [:]
     }
 }
 

@@ -97,7 +97,8 @@ extension ClaimLoop {
         // Every end frees a slot and may bring a queue below its limit, so an exchange also claims.
         if isRunning, freeSlots > 0 {
             batch.claim = ClaimRequest(
-                slots: freeSlots, ageing: settings.ageing, room: room.kinds, suspects: room.suspects)
+                slots: freeSlots, ageing: settings.ageing, room: room.kinds, suspects: room.suspects,
+                suspectRoom: room.suspectKinds)
             mayClaim = false
         }
         inFlight = InFlight(batch: batch, proofs: proofs)
