@@ -27,6 +27,7 @@ struct Act: Kind {
     static let inputFields = [
         InputField("action", .string, isRequired: true, summary: "the action"),
         InputField("number", .integer, range: 0...9_000_000, summary: "a number"),
+        InputField("text", .string, summary: "a text"),
     ]
     static let checksInputs = false
     static let cleansUp = false
@@ -39,6 +40,7 @@ struct Act: Kind {
         case "fail":
             throw ChosenFailure(code: "chosen", description: input.text ?? "", isRetryable: true, wait: input.number)
         case "wait":
+            if let text = input.text { log(text) }
             job.operation.report(OperationProgress(completed: 1, unit: "waiting"))
             await untilCancelled(job.operation.cancellation)
             let would = job.wouldEnd(with: ChosenFailure(code: "chosen", description: "", isRetryable: true))
@@ -78,6 +80,11 @@ struct Act: Kind {
         default: throw ChosenFailure(code: "unknown_action", description: input.action)
         }
         return .null
+    }
+
+    private func log(_ text: String) {
+        let line = Array((text + "\n").utf8)
+        _ = write(STDERR_FILENO, line, line.count)
     }
 
     private func untilCancelled(_ token: CancellationToken) async {

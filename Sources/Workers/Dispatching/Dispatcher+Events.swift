@@ -17,8 +17,10 @@ extension Dispatcher {
         /// A process has exited, or could not be launched.
         case exited(WorkerID)
         case alarm
-        /// Later attempts get new processes, because the settings have changed.
+        /// Later attempts get new processes, because the settings have changed. A rest ends.
         case renew
+        /// No attempt begins any more. Processes exit when the attempts in them have ended.
+        case retire
         case close
     }
 
@@ -73,8 +75,11 @@ extension Dispatcher {
         case .exited(let worker): exited(worker, now, &actions)
         case .alarm: alarmRang(now, &actions)
         case .renew:
-            for worker in members.keys.sorted() { members[worker]?.isOutdated = true }
-            for worker in members.keys.sorted() { letGoIfDone(worker, now, &actions) }
+            rest.end()
+            replaceAll(now, &actions)
+        case .retire:
+            isClosed = true
+            replaceAll(now, &actions)
         case .close: close(now, &actions)
         }
         if isClosed || rest.isResting(now) {
@@ -147,7 +152,7 @@ extension Dispatcher {
         lastWorker += 1
         let worker = WorkerID(number: lastWorker)
         members[worker] = Member(
-            isProbe: isProbe, phase: .starting(until: now + limits.introduction), idleSince: now,
+            isProbe: isProbe, phase: .starting(until: now + limits.introduction), launchedAt: now, idleSince: now,
             pingDueAt: now + limits.pingInterval)
         actions.append(.launch(worker, isProbe: isProbe))
     }
@@ -238,6 +243,7 @@ extension Dispatcher {
         }
         if case .leaving = member.phase { return }
         if member.wasEndedForAbandoned { return }
+        crashes += 1
         if member.wasReady {
             rest.died(now, after: limits.deathsBeforeRest, &actions)
         } else {
@@ -279,6 +285,12 @@ extension Dispatcher {
             members[worker]?.ping = (lastPing, now)
             actions.append(.ping(worker, id: lastPing))
         }
+    }
+
+    /// Lets each process exit when the attempts in it have ended.
+    private mutating func replaceAll(_ now: Duration, _ actions: inout [Action]) {
+        for worker in members.keys.sorted() { members[worker]?.isOutdated = true }
+        for worker in members.keys.sorted() { letGoIfDone(worker, now, &actions) }
     }
 
     private mutating func close(_ now: Duration, _ actions: inout [Action]) {

@@ -75,6 +75,7 @@ struct Dispatcher {
         var patienceEndsAt: Duration?
         /// Whether the process was killed because of an abandoned attempt, so that its other attempts are not suspects.
         var wasEndedForAbandoned = false
+        var launchedAt: Duration
         var idleSince: Duration
         /// When the suspect of a probe was sent.
         var suspectSince: Duration?
@@ -97,7 +98,7 @@ struct Dispatcher {
         var beganCount: Int { attempts.values.count { $0 } }
     }
 
-    let limits: Limits
+    var limits: Limits
     var members: [WorkerID: Member] = [:]
     var places: [Lease: WorkerID] = [:]
     var waiting: [Lease] = []
@@ -106,8 +107,11 @@ struct Dispatcher {
     var lastPing = 0
     /// Whether a check or a clean-up waits for a process.
     var isNeeded = false
+    /// Whether no process is launched any more.
     var isClosed = false
     var rest = Rest()
+    /// The number of processes that ended although nobody asked them to, including those that never became ready.
+    var crashes = 0
 
     init(limits: Limits) { self.limits = limits }
 }

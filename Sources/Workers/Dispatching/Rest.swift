@@ -7,6 +7,8 @@ struct Rest {
     /// When the current rest ends.
     private(set) var until: Duration?
     private var next = first
+    /// The number of rests since an attempt ended.
+    private(set) var count = 0
     /// The moments of the last deaths, since an attempt ended.
     private var deaths: [Duration] = []
 
@@ -14,9 +16,13 @@ struct Rest {
 
     mutating func endIfOver(_ now: Duration) { if !isResting(now) { until = nil } }
 
-    mutating func attemptEnded() {
+    mutating func attemptEnded() { end() }
+
+    /// Ends the rest, and forgets everything that led to it.
+    mutating func end() {
         deaths = []
         next = Self.first
+        count = 0
         until = nil
     }
 
@@ -33,5 +39,6 @@ struct Rest {
         until = now + next
         actions.append(.rest(next))
         next = min(next * 2, Self.longest)
+        count += 1
     }
 }

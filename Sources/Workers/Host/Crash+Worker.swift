@@ -28,6 +28,16 @@ extension Crash {
 }
 
 extension Dispatcher.KillReason {
+    /// What the process did wrong, as a clause that follows the program's name; nil if that is known otherwise, or if it
+    /// did nothing wrong.
+    var fault: String? {
+        switch self {
+        case .notIntroduced(let limit): "did not introduce itself within \(limit.human)"
+        case .hung(let limit): "gave no sign of life for \(limit.human)"
+        case .abandonedAttempt, .violation, .didNotExit: nil
+        }
+    }
+
     /// The reason as a clause for the log.
     var text: String {
         switch self {

@@ -1,5 +1,7 @@
 import Jobs
+import Logging
 import OperationTypes
+import Processes
 import Runner
 import Synchronization
 import WorkerProtocol
@@ -32,10 +34,12 @@ extension WorkerHost {
         }
     }
 
-    /// Asks a process of its own whether the program accepts other settings. The processes of this host are not affected.
+    /// Starts a separate process of a program, and returns its introduction. No other processes are affected.
     ///
     /// - Throws: ``WorkerProblem``.
-    public func check(_ program: WorkerProgram) async throws(WorkerProblem) -> Announcement {
+    public static func check(
+        _ program: WorkerProgram, version: String, groups: CgroupRoot? = nil, logger: Logger
+    ) async throws(WorkerProblem) -> Announcement {
         let trial = WorkerHost(program, version: version, groups: groups, logger: logger)
         let result: Result<Announcement, WorkerProblem>
         do throws(WorkerProblem) {
@@ -48,29 +52,59 @@ extension WorkerHost {
     }
 
     /// Gives later attempts new processes of this program. Running attempts keep theirs until they end.
-    public func use(_ program: WorkerProgram) {
+    ///
+    /// - Parameters:
+    ///   - announcement: The introduction of a process of this program, from ``check(_:)``; nil if there is none.
+    ///   - always: Whether to replace the processes even if the program is unchanged, because its file may have changed.
+    public func use(_ program: WorkerProgram, announced announcement: Announcement? = nil, always: Bool = false) {
         change { core in
-            if program == core.program { return nil }
+            let isNew = program != core.program || announcement != nil && announcement != core.announcement
+            if let announcement { core.announcement = announcement }
+            if !isNew && !always { return nil }
             core.program = program
+            core.dispatcher.limits.processes = program.processes
+            core.dispatcher.limits.attempts = program.attempts
             core.nextIntroduction = Latch()
             return .renew
         }
+        // Nothing else would start a program that has never run.
+        change { $0.announcement == nil ? .needed : nil }
+        observeRoomNow()
+    }
+
+    /// Starts no further attempts. Running attempts continue, and their processes exit when they have ended.
+    public func retire() { handle(.retire) }
+
+    /// Whether no process of a program is left that was retired or closed.
+    public var hasClosed: Bool { closed.isOpen }
+
+    /// Calls `body` whenever a process announces other kinds than the process before it. It replaces the former observer.
+    public func observeAnnouncements(_ body: @escaping @Sendable (Announcement) -> Void) {
+        announcementObserver.withLock { $0 = body }
+    }
+
+    func refused(_ refusals: [SettingRefusal], by worker: Dispatcher.WorkerID) {
+        let settings = refusals.map { "\($0.key) \($0.message)" }.joined(separator: "; ")
+        core.withLock { $0.faults[worker] = "refuses its settings: \(settings)" }
+        introduced(worker, .refused(refusals))
     }
 
     func announced(_ announcement: Announcement, by worker: Dispatcher.WorkerID) {
         guard announcement.protocolVersion == WorkerProtocol.version else {
-            introduced(
-                worker,
-                .failed(
-                    "speaks version \(announcement.protocolVersion) of the protocol; this daemon speaks version \(WorkerProtocol.version)"
-                ))
+            let fault =
+                "speaks version \(announcement.protocolVersion) of the protocol; this daemon speaks version \(WorkerProtocol.version)"
+            core.withLock { $0.faults[worker] = fault }
+            introduced(worker, .failed(fault))
             return handle(.violated(worker))
         }
+        var isNew = false
         change { core in
+            isNew = announcement != core.announcement
             core.announcement = announcement
             return .introduced(worker)
         }
         introduced(worker, .announced(announcement))
+        if isNew { announcementObserver.withLock(\.self)?(announcement) }
     }
 
     /// Ends the waits for this process's introduction; only the first call for a process has an effect.

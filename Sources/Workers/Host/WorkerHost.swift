@@ -27,6 +27,8 @@ public final class WorkerHost: KindHost {
         var jobStates: (@Sendable (JobID, _ kind: String) async throws(StoreError) -> JobState?)?
         /// The processes that have exited, until their attempts have ended.
         var exits: [Dispatcher.WorkerID: (exit: WorkerExit, pid: Int32, lines: [String])] = [:]
+        /// What a process did before it was ended, such as breaking the protocol; a clause for people.
+        var faults: [Dispatcher.WorkerID: String] = [:]
         /// How the last process ended that was not asked to; a clause for people.
         var lastExit: String?
         var armed: Duration?
@@ -49,7 +51,9 @@ public final class WorkerHost: KindHost {
     private let alarm = Mutex<(any Alarm<Duration>)?>(nil)
     private let launches: DispatchQueue
     private let roomObserver = Mutex<(@Sendable () -> Void)?>(nil)
-    private let closed = Latch<Void>()
+    let announcementObserver = Mutex<(@Sendable (Announcement) -> Void)?>(nil)
+    let restObserver = Mutex<(@Sendable () -> Void)?>(nil)
+    let closed = Latch<Void>()
 
     /// Creates a host; no process is launched before there is work.
     ///
@@ -129,16 +133,10 @@ public final class WorkerHost: KindHost {
 
     public func observeRoom(_ body: @escaping @Sendable () -> Void) { roomObserver.withLock { $0 = body } }
 
-    // MARK: The program
+    /// Reports that there may be room now.
+    func observeRoomNow() { roomObserver.withLock(\.self)?() }
 
-    public var problem: String? {
-        let now = clock.now
-        return core.withLock { core in
-            guard let until = core.dispatcher.rest.until, until > now else { return nil }
-            return
-                "worker \(core.program.name) \(core.lastExit ?? "keeps ending"); its jobs wait, and it starts again in \((until - now).roundedUp.human)"
-        }
-    }
+    // MARK: The program
 
     /// Lets all processes finish and exit, and kills those that do not. Attempts that have not begun end as not run.
     ///
@@ -192,12 +190,13 @@ public final class WorkerHost: KindHost {
         }
         for worker in work.launches { launch(worker) }
         for (attempt, end) in work.ends { attempt.onEnd(end) }
-        // A program that never ran is reported by the caller who asked for its introduction.
+        // The first failure of a program that never ran is reported by the caller who asked for its introduction.
         if let rest = work.rest, core.withLock({ $0.announcement != nil }) {
             logger.error(
                 "worker \(name): its processes keep ending; its jobs wait, and it starts again in \(rest.human)",
                 metadata: metadata.merging(["HALYARD_EVENT": "worker-rests"]) { $1 })
         }
+        if work.rest != nil { restObserver.withLock(\.self)?() }
         if work.setsAlarm { setAlarm() }
         if work.isClosed { closed.open() }
     }
@@ -227,6 +226,11 @@ public final class WorkerHost: KindHost {
             core.armed = nil
             return .alarm
         }
+        // The kinds of a program that has never run are not known, so no job would ever ask for a process.
+        change { core in
+            core.announcement == nil && core.dispatcher.isEmpty && core.dispatcher.mayLaunch(now: clock.now)
+                ? .needed : nil
+        }
         roomObserver.withLock(\.self)?()
     }
 
@@ -255,7 +259,9 @@ public final class WorkerHost: KindHost {
             message: { [self] in receive($0, from: worker) },
             violated: { [self] problem in
                 logger.error("worker \(name): broke the protocol: \(problem)", metadata: metadata)
-                introduced(worker, .failed("broke the protocol: \(problem)"))
+                let fault = "broke the protocol: \(problem)"
+                core.withLock { $0.faults[worker] = fault }
+                introduced(worker, .failed(fault))
                 handle(.violated(worker))
             },
             logged: { [self] lines in
@@ -265,9 +271,12 @@ public final class WorkerHost: KindHost {
     }
 
     private func exited(_ worker: Dispatcher.WorkerID, _ exit: WorkerExit, _ lines: [String]) {
-        introduced(worker, .failed(exit.clause))
+        let fault = core.withLock { $0.faults.removeValue(forKey: worker) }
+        introduced(worker, .failed(fault ?? exit.clause))
         change { core in
-            if core.dispatcher.wants(worker) || core.lastExit == nil { core.lastExit = exit.clause }
+            if fault != nil || core.dispatcher.wants(worker) || core.lastExit == nil {
+                core.lastExit = fault ?? exit.clause
+            }
             core.exits[worker] = (exit, core.processes[worker]?.pid ?? 0, lines)
             core.processes[worker] = nil
             core.questions.ended(worker)
@@ -280,7 +289,7 @@ public final class WorkerHost: KindHost {
     private func receive(_ message: WorkerMessage, from worker: Dispatcher.WorkerID) {
         switch message {
         case .kinds(let announcement): announced(announcement, by: worker)
-        case .refused(let refusals): introduced(worker, .refused(refusals))
+        case .refused(let refusals): refused(refusals, by: worker)
         case .started(let leases):
             let begun = leases.compactMap { attempt($0, in: worker)?.onBegin }
             handle(.began(worker, leases))
@@ -330,7 +339,9 @@ extension WorkerHost.Core {
             unsent.insert(worker)
         case .ping(let worker, let id): send(.ping(id: id), to: worker)
         case .drain(let worker): send(.drain, to: worker)
-        case .kill(let worker, let reason): work.kills.append((processes[worker], reason))
+        case .kill(let worker, let reason):
+            if faults[worker] == nil { faults[worker] = reason.fault }
+            work.kills.append((processes[worker], reason))
         case .end(let lease, let fate):
             guard let attempt = attempts.removeValue(forKey: lease) else { return }
             work.ends.append((attempt, end(fate)))
@@ -366,9 +377,4 @@ extension StopRequest {
         case .interrupted: self.init(.interrupted, isForGood: false)
         }
     }
-}
-
-extension Duration {
-    /// The duration in whole seconds, rounded up.
-    fileprivate var roundedUp: Duration { .seconds((milliseconds + 999) / 1000) }
 }

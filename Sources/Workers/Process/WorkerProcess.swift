@@ -84,7 +84,9 @@ final class WorkerProcess: Sendable {
             state.withLock { $0.launched = launched }
         } catch {
             close()
-            throw WorkerStartError(description: "\(error)")
+            // It becomes part of a sentence.
+            let reason = "\(error)"
+            throw WorkerStartError(description: reason.hasSuffix(".") ? String(reason.dropLast()) : reason)
         }
         let code = WorkerThread.start { [self] in serve() }
         if code == 0 { return }
