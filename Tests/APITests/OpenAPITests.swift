@@ -158,6 +158,7 @@ import Testing
         add("ScheduleChange", ScheduleChange(isPaused: true))
         add("Definitions", try await client.definitions())
         add("Status", try await client.status())
+        for worker in try await client.workers() { add("Worker", worker) }
         add("CancelRequest", CancelRequest(jobs: [JobID(1)]))
         add("PruneRequest", PruneRequest(finishedBefore: TestClock.start, outcomes: [.failed]))
         add("PruneAnswer", PruneAnswer(deleted: 1))

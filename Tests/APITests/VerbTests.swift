@@ -308,6 +308,25 @@ import Testing
         }
     }
 
+    @Test func workersAreListed() async throws {
+        try await TestServer.with { server in
+            let workers = try await server.client.workers()
+            #expect(workers.map(\.name) == ["photos"])
+            #expect(workers.first?.processes.first?.pid == 812)
+        }
+    }
+
+    @Test func aSuspectSaysThatItWaitsForAProcessToItself() async throws {
+        try await TestServer.with { server in
+            let job = try await server.enqueue(.echo("a")).jobs[0]
+            #expect(try await server.client.why(job).reasons == [.turn(queue: "default", ready: 0)])
+            let claimed = try await server.claim()
+            let crash = Crash(failure: JobFailure(code: "crashed", message: "m"), others: 1, isExplained: true)
+            try await server.finish(claimed[0].lease, .crashed(crash, maxCrashes: 3))
+            #expect(try await server.client.why(job).reasons == [.suspect(worker: "photos")])
+        }
+    }
+
     @Test func unknownJobAndGraphAreNotFound() async throws {
         try await TestServer.with { server in
             let id = JobID(404)

@@ -124,6 +124,22 @@ enum Samples {
         ]
     }()
 
+    static let workers = [
+        WorkerRecord(
+            name: "halyard-worker", version: "0.1.0", kinds: ["enrich", "unfurl", "upload"], processLimit: 1,
+            attemptLimit: 256,
+            processes: [.init(pid: 812, state: .ready, startedAt: ago(300), attempts: 12, isProbe: false)]),
+        WorkerRecord(
+            name: "photos", kinds: ["resize"], processLimit: 2, attemptLimit: 8,
+            processes: [
+                .init(pid: 901, state: .ending, startedAt: ago(30), attempts: 1, isProbe: false),
+                .init(pid: nil, state: .starting, startedAt: now, attempts: 0, isProbe: true),
+            ], waiting: 3, crashes: 1200),
+        WorkerRecord(
+            name: "broken", processLimit: 1, attemptLimit: 1, crashes: 5, restsUntil: ago(-4),
+            problem: "worker broken exited with status 1; its jobs wait, and it starts again in 4s"),
+    ]
+
     static let status = StatusReport(
         state: .running, pid: 812, version: "0.1.0", database: "/var/lib/halyard/halyard.db", startedAt: ago(86_400),
         counts: queues[0].counts, queues: queues, nextDueAt: ago(-3600),

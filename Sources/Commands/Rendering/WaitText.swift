@@ -35,6 +35,11 @@ enum WaitText {
                 : jobs.count == 1
                     ? "waits for job \(jobs[0]), which runs apart from others until \(TimeText.both(until, now: now)) after several crashes"
                     : "waits for \(AmountText.count(jobs.count, "job")), which run apart from others until \(TimeText.both(until, now: now)) after several crashes"
+        case .worker(let problem): "\(problem); see: halyard workers"
+        case .workerLimit(let worker, let running, let limit):
+            "worker \(worker) runs \(AmountText.count(running, "attempt")) of at most \(limit); change it with processes and attempts in the daemon's configuration"
+        case .suspect(let worker):
+            "was running when a process of worker \(worker) crashed, so it waits for a process to itself"
         case .noDaemon: "no daemon runs. \(start)"
         case .running(let attempt, let since): "runs attempt \(attempt) since \(TimeText.both(since, now: now))"
         case .final(_, let failure?): failure.text

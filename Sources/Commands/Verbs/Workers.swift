@@ -1,12 +1,40 @@
 import ArgumentParser
+import ControlProtocol
 import Jobs
 import WorkerConformance
 
 extension Halyard {
     struct Workers: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "workers", abstract: "Check programs that run jobs for the daemon.",
-            subcommands: [Test.self])
+            commandName: "workers", abstract: "List and check the programs that run jobs for the daemon.",
+            subcommands: [List.self, Test.self], defaultSubcommand: List.self)
+
+        struct List: SessionVerb {
+            static let configuration = CommandConfiguration(
+                commandName: "list", abstract: "List the worker programs of the daemon and their processes.",
+                discussion: """
+                    A worker rests after its processes could not start or crashed several times. Its jobs wait until it starts \
+                    again; the problem below the tables says why.
+                    """)
+
+            @OptionGroup var common: CommonOptions
+
+            func run(in session: Session) async throws -> ExitCode {
+                try session.requireDaemon("Listing the workers")
+                let workers = try await session.control.workers()
+                try session.print(workers) { output in
+                    try output.table(WorkerTable.table(workers, now: session.now))
+                    if let processes = WorkerTable.processes(workers, now: session.now) {
+                        try output.line("")
+                        try output.table(processes)
+                    }
+                    for problem in workers.compactMap(\.problem) {
+                        try output.line("\("problem", .red): \(problem)")
+                    }
+                }
+                return .success
+            }
+        }
 
         struct Test: Verb {
             static let configuration = CommandConfiguration(

@@ -24,6 +24,12 @@ extension WaitExplanation.Reason: WireObjectValue {
         case "slots": self = .slots(running: try fields.required("running"), limit: try fields.required("limit"))
         case "turn": self = .turn(queue: try fields.required("queue"), ready: try fields.required("ready"))
         case "trial": self = .trial(of: try fields.required("jobs"), endsAt: try fields.required("ends_at"))
+        case "worker": self = .worker(problem: try fields.required("problem"))
+        case "worker_limit":
+            self = .workerLimit(
+                worker: try fields.required("worker"), running: try fields.required("running"),
+                limit: try fields.required("limit"))
+        case "suspect": self = .suspect(worker: try fields.required("worker"))
         case "no_daemon": self = .noDaemon
         case "running":
             self = .running(attempt: try fields.required("attempt"), startedAt: try fields.required("started_at"))
@@ -47,6 +53,10 @@ extension WaitExplanation.Reason: WireObjectValue {
         case .slots(let running, let limit): writer.fields(["type": "slots", "running": running, "limit": limit])
         case .turn(let queue, let ready): writer.fields(["type": "turn", "queue": queue, "ready": ready])
         case .trial(let jobs, let endsAt): writer.fields(["type": "trial", "jobs": jobs, "ends_at": endsAt])
+        case .worker(let problem): writer.fields(["type": "worker", "problem": problem])
+        case .workerLimit(let worker, let running, let limit):
+            writer.fields(["type": "worker_limit", "worker": worker, "running": running, "limit": limit])
+        case .suspect(let worker): writer.fields(["type": "suspect", "worker": worker])
         case .noDaemon: writer.field("type", "no_daemon")
         case .running(let attempt, let startedAt):
             writer.fields(["type": "running", "attempt": attempt, "started_at": startedAt])

@@ -13,12 +13,18 @@ public protocol DaemonVerbs: Sendable {
     /// - Throws: ``ControlProblem``: `invalidConfiguration` if the configuration is wrong or changes a setting
     ///   that needs a restart, `noDaemon` if no daemon is running.
     func reload() async throws(ControlProblem)
+    /// Returns the worker programs of the daemon, the built-in one first.
+    ///
+    /// - Throws: ``ControlProblem``, `noDaemon` if no daemon is running.
+    func workers() async throws(ControlProblem) -> [WorkerRecord]
 }
 
 extension CallingControl {
     public func status() async throws(ControlProblem) -> StatusReport { try await value(of: Call(.get, "status")) }
 
     public func reload() async throws(ControlProblem) { _ = try await send(Call(.post, "reload")) }
+
+    public func workers() async throws(ControlProblem) -> [WorkerRecord] { try await value(of: Call(.get, "workers")) }
 }
 
 extension Route {
@@ -29,6 +35,7 @@ extension Route {
                 try await control.reload()
                 return .done
             },
+            Route(.get, "workers") { _ in .value(try await control.workers().json) },
         ]
     }
 }

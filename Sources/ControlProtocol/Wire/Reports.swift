@@ -80,6 +80,13 @@ public struct WaitExplanation: Sendable, Hashable {
         /// The listed jobs are on trial until this time: they run apart from all others, since they were running
         /// during several crashes. All other ready jobs wait, including this job if it is not listed.
         case trial(of: [JobID], endsAt: Timestamp)
+        /// The worker that runs the job's kind cannot run now, for this reason.
+        case worker(problem: String)
+        /// The worker that runs the job's kind already runs as many attempts as it may.
+        case workerLimit(worker: String, running: Int, limit: Int)
+        /// The job was running when a process of this worker crashed, so it runs apart from other jobs, and waits until a
+        /// process is free for that.
+        case suspect(worker: String)
         /// No daemon is running that could start the job.
         case noDaemon
         /// The job is not waiting: this attempt runs.

@@ -51,6 +51,10 @@ public struct DaemonHooks: Sendable {
     /// Passes the progress of the running attempts in scope to the observer, until the observation is cancelled
     /// or released.
     public var observeProgress: @Sendable (WatchScope, @escaping ProgressObserver) -> StoreObservation
+    /// Returns the worker programs, the built-in one first.
+    public var workers: @Sendable () -> [WorkerRecord]
+    /// Returns the reason why the worker of this kind cannot begin an attempt now; nil if it can.
+    public var waitForWorker: @Sendable (_ kind: String, _ isSuspect: Bool) -> WaitExplanation.Reason?
     /// Reads the configuration and the definitions again. An invalid configuration changes nothing.
     public var reload: @Sendable () async throws(ControlProblem) -> Void
     /// Checks inputs before jobs are accepted or definitions are stored. Returns the problem of each input, for example
@@ -63,13 +67,17 @@ public struct DaemonHooks: Sendable {
     /// The folder for files that callers send; nil to refuse them.
     public var spool: Spool?
 
-    /// Creates hooks. Without further arguments there is no progress, a reload does nothing, and inputs are not
-    /// checked.
+    /// Creates hooks. Without further arguments there is no progress, there are no workers, a reload does nothing, and
+    /// inputs are not checked.
     public init(
         condition: @escaping @Sendable () async -> Condition,
         progress: @escaping @Sendable (JobID) -> OperationProgress? = { _ in nil },
         observeProgress: @escaping @Sendable (WatchScope, @escaping ProgressObserver) -> StoreObservation = { _, _ in
             StoreObservation {}
+        },
+        workers: @escaping @Sendable () -> [WorkerRecord] = { [] },
+        waitForWorker: @escaping @Sendable (_ kind: String, _ isSuspect: Bool) -> WaitExplanation.Reason? = { _, _ in
+            nil
         },
         reload: @escaping @Sendable () async throws(ControlProblem) -> Void = {},
         beginInputCheck: (@Sendable () -> InputCheck)? = nil,
@@ -78,6 +86,8 @@ public struct DaemonHooks: Sendable {
         self.condition = condition
         self.progress = progress
         self.observeProgress = observeProgress
+        self.workers = workers
+        self.waitForWorker = waitForWorker
         self.reload = reload
         self.beginInputCheck = beginInputCheck
         self.spool = spool

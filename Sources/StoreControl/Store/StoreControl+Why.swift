@@ -31,9 +31,23 @@ extension StoreControl {
         if let queue = try await store.queues().first(where: { $0.settings.name == job.queue }) {
             reasons += Self.reasons(job, queue, await daemon?.condition().slots)
         }
-        if job.state == .ready { reasons += try await trial(of: job) }
+        if job.state == .ready {
+            if let wait = try await waitForWorker(of: job) {
+                // Its turn has come, but its worker has no room.
+                reasons.removeAll { if case .turn = $0 { true } else { false } }
+                reasons.append(wait)
+            }
+            reasons += try await trial(of: job)
+        }
         if daemon == nil { reasons.append(.noDaemon) }
         return reasons
+    }
+
+    /// Returns the reason why the worker of a ready job's kind cannot begin it now.
+    private func waitForWorker(of job: JobRecord) async throws(StoreError) -> WaitExplanation.Reason? {
+        guard let daemon else { return nil }
+        let last = try await store.attempts(of: job.id).last { $0.outcome != .interrupted }
+        return daemon.waitForWorker(job.kind, last?.outcome == .crashed)
     }
 
     /// Returns the trial that a ready job waits for, or that a running job is part of.

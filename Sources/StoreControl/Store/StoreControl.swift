@@ -153,6 +153,11 @@ public final class StoreControl: JobControl {
         try await daemon.reload()
     }
 
+    public func workers() async throws(ControlProblem) -> [WorkerRecord] {
+        guard let daemon else { throw .needsDaemon("Listing the workers") }
+        return daemon.workers()
+    }
+
     public func spool<Chunks: AsyncSequence & Sendable>(
         _ chunks: Chunks, size: Int64?
     ) async throws(ControlProblem) -> String where Chunks.Element == [UInt8] {

@@ -37,6 +37,16 @@ struct TestServer: Sendable {
         let hooks = DaemonHooks(
             condition: { .init(state: .running, pid: 42, startedAt: TestClock.start) },
             progress: { reports.latest($0) }, observeProgress: { _, observer in reports.observe(observer) },
+            workers: {
+                [
+                    WorkerRecord(
+                        name: "photos", version: "1.0", kinds: ["resize"], processLimit: 2, attemptLimit: 8,
+                        processes: [
+                            .init(pid: 812, state: .ready, startedAt: TestClock.start, attempts: 3, isProbe: false)
+                        ], waiting: 1, crashes: 4, restsUntil: TestClock.start, problem: "It rests.")
+                ]
+            },
+            waitForWorker: { _, isSuspect in isSuspect ? .suspect(worker: "photos") : nil },
             beginInputCheck: {
                 { inputs in
                     inputs.map { input in

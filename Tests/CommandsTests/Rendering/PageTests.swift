@@ -31,7 +31,10 @@ import Testing
             .turn(queue: "default", ready: 1200),
             .trial(of: [JobID(4)], endsAt: now + .seconds(30)),
             .trial(of: [JobID(4), JobID(5)], endsAt: now + .seconds(30)),
-            .trial(of: [JobID(41)], endsAt: now + .seconds(30)), .noDaemon,
+            .trial(of: [JobID(41)], endsAt: now + .seconds(30)),
+            .worker(
+                problem: "worker photos exited with status 1; its jobs wait, and it starts again in 4s"),
+            .workerLimit(worker: "photos", running: 16, limit: 16), .suspect(worker: "photos"), .noDaemon,
             .running(attempt: 2, startedAt: Samples.ago(5)), .final(.cancelled, nil),
         ]
         let explanation = WaitExplanation(job: JobID(41), state: .blocked, reasons: reasons)
@@ -46,6 +49,16 @@ import Testing
 
     @Test func queuesAreATable() throws {
         try Golden.expect(Capture.text { try $0.table(QueueTable.table(Samples.queues, now: now)) }, "queues.txt")
+    }
+
+    @Test func workersAreTables() throws {
+        let workers = Samples.workers
+        try Golden.expect(
+            Capture.text { output in
+                try output.table(WorkerTable.table(workers, now: now))
+                try output.table(try #require(WorkerTable.processes(workers, now: now)))
+            }, "workers.txt")
+        #expect(WorkerTable.processes([workers[2]], now: now) == nil)
     }
 
     @Test func theStatusIsAPage() throws {

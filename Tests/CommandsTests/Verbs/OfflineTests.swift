@@ -218,7 +218,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ["watch"], ["reload"], ["wait", "1"], ["enqueue", "upload", "/etc/hostname", "http://b/", "--copy"],
+        ["watch"], ["reload"], ["workers"], ["wait", "1"],
+        ["enqueue", "upload", "/etc/hostname", "http://b/", "--copy"],
     ])
     func whatNeedsADaemonSaysSo(arguments: [String]) async throws {
         let shop = try await Workshop()

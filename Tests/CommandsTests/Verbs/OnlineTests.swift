@@ -214,6 +214,16 @@ import Testing
         }
     }
 
+    @Test func workersAreListedWithTheirProblems() async throws {
+        let shop = try await Workshop()
+        try await RunningDaemon.with(shop) { _ in
+            let run = try await shop.run("workers")
+            #expect(run.code == .success)
+            try Golden.expect(run.output, "verbs/workers.txt")
+            try Golden.expect(try await shop.run("workers", "list", "--json").output, "verbs/workers.json")
+        }
+    }
+
     @Test func reloadingTellsWhyItWasRefused() async throws {
         let shop = try await Workshop()
         try await RunningDaemon.with(shop) { daemon in

@@ -27,6 +27,8 @@ struct RunningDaemon: Sendable {
         let hooks = DaemonHooks(
             condition: { .init(state: .running, pid: 42, startedAt: Samples.now) },
             progress: { reports.latest($0) }, observeProgress: { _, observer in reports.observe(observer) },
+            workers: { Samples.workers },
+            waitForWorker: { kind, isSuspect in kind == "enrich" ? .worker(problem: "It rests.") : nil },
             reload: { () throws(ControlProblem) in try reloads.next() },
             beginInputCheck: {
                 { inputs in

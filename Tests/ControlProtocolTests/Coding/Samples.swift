@@ -99,12 +99,24 @@ enum Samples {
         state: .draining, pid: 42, version: "1.0.0", database: "/var/lib/halyard/halyard.db", startedAt: moment,
         counts: counts, queues: [queue], nextDueAt: moment,
         spool: SpoolReport(files: 3, bytes: 9, maxBytes: 100, keptFiles: 2, keptBytes: 8), problems: ["one", "two"])
+    static let workers = [
+        WorkerRecord(
+            name: "photos", version: "1.0", kinds: ["resize"], processLimit: 2, attemptLimit: 8,
+            processes: [
+                .init(pid: 812, state: .ready, startedAt: moment, attempts: 3, isProbe: false),
+                .init(pid: nil, state: .starting, startedAt: moment, attempts: 0, isProbe: true),
+            ], waiting: 1, crashes: 4, restsUntil: moment, problem: "worker photos ended"),
+        WorkerRecord(name: "idle", processLimit: 1, attemptLimit: 1),
+    ]
+
     static let reasons: [WaitExplanation.Reason] = [
         .dependency(neighbour), .moreDependencies(3), .time(dueAt: moment),
         .retry(dueAt: moment, afterCode: "http_status"),
         .queuePaused(queue: "net"), .queueLimit(queue: "net", running: 4, limit: 4), .slots(running: 8, limit: 8),
         .turn(queue: "net", ready: 9),
-        .trial(of: [JobID(3), JobID(4)], endsAt: moment), .noDaemon, .running(attempt: 2, startedAt: moment),
+        .trial(of: [JobID(3), JobID(4)], endsAt: moment), .worker(problem: "It rests."),
+        .workerLimit(worker: "photos", running: 8, limit: 8), .suspect(worker: "photos"), .noDaemon,
+        .running(attempt: 2, startedAt: moment),
         .final(.skipped, JobFailure(code: "dependency_failed", message: "It failed.")),
         .final(.succeeded, nil), .unmet(neighbour, nil),
     ]
