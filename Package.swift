@@ -367,7 +367,8 @@ let package = Package(
             "Daemon",
             [
                 "CLinux", "Client", "ControlProtocol", "HalyardClient", "Jobs", "Kinds", "OperationTypes", "Programs",
-                "Runner", "SQLiteStore", "Settings", "Systemd", "WorkerProtocol", "halyard-worker", "halyardd",
+                "Runner", "SQLiteStore", "SampleWorker", "Settings", "Systemd", "WorkerProtocol", "halyard-worker",
+                "halyardd",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),

@@ -202,14 +202,15 @@ public struct DaemonCommand: ParsableCommand {
     ) async throws -> [String] {
         let workers = await WorkerSet(configuration, in: surroundings)
         do {
-            if let reason = workers.reason { throw DaemonFailure(ofWorker: reason) }
-            if !problems.isEmpty {
-                throw ConfigurationProblem(problems + workers.refusals.map(configuration.sentence))
-            }
-            let registry = try workers.registry(with: surroundings.kinds)
+            if let reason = workers.builtInFault { throw DaemonFailure(ofWorker: reason) }
+            let registry = try workers.assign()
+            // A start only reports a worker that cannot run, but whoever checks the configuration wants to correct it.
+            let refusals =
+                workers.refusals(of: configuration)
+                + workers.faults(of: configuration).map { WorkerRefusal(sentence: $0) }
+            if !problems.isEmpty { throw ConfigurationProblem(problems + refusals.map(\.sentence)) }
             let warnings = try await configuration.check(
-                for: .check, refusedByWorkers: workers.refusals,
-                firstDefinitions: workers.refusals.isEmpty ? registry : nil)
+                for: .check, refusedByWorkers: refusals, firstDefinitions: refusals.isEmpty ? registry : nil)
             await workers.close()
             return warnings + workers.warnings
         } catch {

@@ -7,6 +7,9 @@ import YAML
 struct ConfigurationFile {
     var path: String
     var values: [String: Value] = [:]
+    var workers: [DaemonConfiguration.Worker] = []
+    /// The lines of the keys of ``workers``.
+    var workerLines: [String: (key: Int, entries: [Int])] = [:]
     var problems: [String] = []
 
     struct Value {
@@ -42,7 +45,9 @@ struct ConfigurationFile {
                 continue
             }
             let key = prefix + scalar.text
-            if let setting = DaemonSetting.all.first(where: { $0.key == key }) {
+            if key == WorkersSection.key {
+                readWorkers(value, at: name.line)
+            } else if let setting = DaemonSetting.all.first(where: { $0.key == key }) {
                 read(value, of: setting, at: name.line)
             } else if case let inner = DaemonSetting.all.filter({ $0.key.hasPrefix(key + ".") }), !inner.isEmpty {
                 if case .mapping(let members) = value.content {
@@ -64,6 +69,13 @@ struct ConfigurationFile {
                             ? "; remove it, or see the commented file that came with Halyard" : ""))
             }
         }
+    }
+
+    private mutating func readWorkers(_ value: YAMLNode, at line: Int) {
+        let section = WorkersSection(value, line: line)
+        workers = section.workers
+        workerLines = section.lines
+        problems += section.problems.map { "\(path):\($0.line): \($0.text)" }
     }
 
     private mutating func read(_ value: YAMLNode, of setting: DaemonSetting, at line: Int) {

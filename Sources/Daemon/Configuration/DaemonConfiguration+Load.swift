@@ -68,6 +68,7 @@ extension DaemonConfiguration {
         ])
         var configuration = DaemonConfiguration(sources.service)
         configuration.places = SettingPlaces(sources, file)
+        configuration.workers = file.workers
         for setting in DaemonSetting.all {
             guard let text = text(of: setting, in: reader) else { continue }
             do throws(SettingProblem) {

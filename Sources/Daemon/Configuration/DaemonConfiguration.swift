@@ -39,6 +39,8 @@ public struct DaemonConfiguration: Sendable {
     /// The settings of the built-in kinds and their connections by key, as they were written. The worker that runs these
     /// kinds checks them.
     package var workerSettings: [String: SettingText] = [:]
+    /// The worker programs of the administrator, in the order of the file.
+    public var workers: [Worker] = []
     /// Where each setting comes from, for messages about it.
     var places = SettingPlaces()
 

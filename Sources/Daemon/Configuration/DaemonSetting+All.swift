@@ -37,5 +37,6 @@ extension DaemonSetting {
             .optionalPath("upload.checkpoints", \.checkpoints),
             .optionalPath("spool.directory", \.spool.directory),
             .size("spool.limit", \.spool.maxBytes, 0...(1 << 50)),
+            .workers.live(),
         ] + WorkerSetting.all.filter { !ownKeys.contains($0.key) }.map { .worker($0) }
 }

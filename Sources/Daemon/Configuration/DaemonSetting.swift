@@ -19,6 +19,15 @@ extension DaemonSetting {
         "HALYARD_" + key.map { $0 == "." ? "_" : $0.uppercased() }.joined()
     }
 
+    /// The programs under `workers`, which only the file can name.
+    static var workers: DaemonSetting {
+        DaemonSetting(
+            key: WorkersSection.key, isSame: { $0.workers == $1.workers },
+            apply: { _, _ throws(SettingProblem) in
+                throw SettingProblem("is a group of programs; name them in the configuration file")
+            })
+    }
+
     /// A value that the built-in worker reads.
     static func worker(_ setting: WorkerSetting) -> DaemonSetting {
         let key = setting.key

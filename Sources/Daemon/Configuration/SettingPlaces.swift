@@ -18,6 +18,7 @@ struct SettingPlaces: Sendable {
         variables = Set(DaemonSetting.all.filter { sources.environment[$0.variable] != nil }.map(\.key))
         path = file.path
         lines = file.values.mapValues { ($0.line, $0.entryLines) }
+        lines.merge(file.workerLines) { line, _ in line }
     }
 
     /// The place of a setting, or of one entry of its list.
@@ -27,5 +28,12 @@ struct SettingPlaces: Sendable {
         guard let line = lines[key] else { return "\(path):1" }
         let own = entry.flatMap { line.entries.indices.contains($0) ? line.entries[$0] : nil }
         return "\(path):\(own ?? line.key)"
+    }
+
+    /// The place of a worker of the administrator, or of one of the settings for it.
+    func place(ofWorker name: String, setting: String? = nil, entry: Int? = nil) -> String {
+        let worker = "\(WorkersSection.key).\(name)"
+        let setting = setting.map { "\(worker).settings.\($0)" }
+        return place(of: setting.flatMap { lines[$0] == nil ? nil : $0 } ?? worker, entry: entry)
     }
 }

@@ -7,7 +7,7 @@ import StoreControl
 extension DaemonHooks {
     /// Creates the hooks through which the control verbs reach the daemon.
     init(
-        runner: JobRunner, startedAt: Timestamp, spool: Spool,
+        runner: JobRunner, workers: WorkerSet, startedAt: Timestamp, spool: Spool,
         problems: @escaping @Sendable () -> [String],
         beginInputCheck: @escaping @Sendable () -> InputCheck,
         reload: @escaping @Sendable () async throws(ControlProblem) -> Void
@@ -37,6 +37,8 @@ extension DaemonHooks {
                 }
                 return StoreObservation { task.cancel() }
             },
+            workers: { workers.records(now: wallClock()) },
+            waitForWorker: { kind, isSuspect in workers.wait(of: kind, isSuspect: isSuspect) },
             reload: reload, beginInputCheck: beginInputCheck, spool: spool)
     }
 }

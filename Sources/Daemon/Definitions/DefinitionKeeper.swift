@@ -5,7 +5,6 @@ import Logging
 import Settings
 import StoreControl
 import Synchronization
-import WorkerProtocol
 
 /// Checks the stored definitions at the start, on a reload, and when they change. It stores problems by name
 /// and logs them; the other definitions stay usable.
@@ -112,17 +111,17 @@ extension DaemonConfiguration {
     /// Checks everything that could prevent a start.
     ///
     /// - Parameters:
-    ///   - refusals: The settings that the workers refuse.
+    ///   - refusals: The reasons why the configuration of the workers cannot be used.
     ///   - kinds: The kinds for the first definitions of a new database; nil if the database exists.
     /// - Returns: Warnings: findings that may not affect the daemon, and schedules that will not fire as
     ///   expected.
     @discardableResult
     func check(
-        for purpose: ConfigurationCheck.Purpose, refusedByWorkers refusals: [SettingRefusal] = [],
+        for purpose: ConfigurationCheck.Purpose, refusedByWorkers refusals: [WorkerRefusal] = [],
         firstDefinitions kinds: KindRegistry?
     ) async throws(ConfigurationProblem) -> [String] {
         var check = ConfigurationCheck(self, for: purpose)
-        for refusal in refusals { check.add(sentence(refusal), refusal.errorNumber) }
+        for refusal in refusals { check.add(refusal.sentence, refusal.errorNumber) }
         var problems = check.errors
         var warnings = check.warnings
         var isPermanent = check.isPermanent

@@ -15,7 +15,8 @@ struct Assembly {
     private let configuration: DaemonConfiguration
     private let surroundings: DaemonSurroundings
     private let store: SQLiteJobStore
-    private let kinds: KindRegistry
+    private let workers: WorkerSet
+    private let kinds: KindExchange
     private let live: LiveConfiguration
     private let keeper: DefinitionKeeper
     private let runner: JobRunner
@@ -45,7 +46,7 @@ struct Assembly {
         self.configuration = configuration
         self.surroundings = surroundings
         self.store = store
-        kinds = registry
+        self.workers = workers
         self.ending = ending
         hang = HangGuard(notifier: notifier, logger: logger, onHang: surroundings.onHang)
         live = LiveConfiguration(configuration)
@@ -60,8 +61,11 @@ struct Assembly {
         ) { child throws(JobFailure) in
             try await keeper.plan(child)
         }
+        let kinds = KindExchange(workers, store: store, runner: runner, keeper: keeper)
+        self.kinds = kinds
         reloader = Reloader(
-            surroundings, live: live, workers: workers, runner: runner
+            surroundings, live: live, workers: workers, runner: runner,
+            exchangeKinds: { () throws(StoreError) in try await kinds.exchange() }
         ) { () throws(StoreError) in
             try await keeper.load()
         }
@@ -70,7 +74,7 @@ struct Assembly {
         services += observers
         if let signals { services.append(signalService(signals)) }
         if let endpoint {
-            let control = try await control(endpoint, registry)
+            let control = try await control(endpoint)
             let schedules = try await scheduleRunner(control)
             services.append(server(control, endpoint))
             services.append(runnerService)
@@ -78,7 +82,8 @@ struct Assembly {
         } else {
             // Without schedules: they do not fire with `--once`.
             let stops = stops
-            services.append(OnceService(store: store, runner: runner, isReady: isReady) { stops.wake() })
+            services.append(
+                OnceService(store: store, runner: runner, workers: workers, isReady: isReady) { stops.wake() })
             services.append(runnerService)
         }
     }
@@ -94,7 +99,9 @@ struct Assembly {
                     // other services need it.
                     ServiceGroupConfiguration.ServiceConfiguration(
                         service: service is RunnerService ? service : UntilShutdownService(base: service),
-                        successTerminationBehavior: .gracefullyShutdownGroup)
+                        successTerminationBehavior: .gracefullyShutdownGroup,
+                        // Its failure means that nothing is left that can run.
+                        failureTerminationBehavior: service is OnceService ? .gracefullyShutdownGroup : .cancelGroup)
                 }, logger: quiet))
         // Leaving this scope cancels and ends the task.
         async let _: Void = Self.forward(stops, to: group)
@@ -115,8 +122,11 @@ struct Assembly {
                 store: store, runner: runner, notifier: notifier, interval: configuration.statusInterval,
                 problems: problems, changes: status, logger: logger),
             DefinitionService(store: store, keeper: keeper, logger: logger),
-            CleanUpService(store: store, kinds: kinds, logger: logger),
+            CleanUpService(store: store, kinds: { runner.kinds }, logger: logger),
+            WorkerService(workers: workers, kinds: kinds, status: status, logger: logger),
         ]
+        let status = status
+        workers.observeRests { status.wake() }
         if let interval = surroundings.watchdogInterval {
             services.append(
                 WatchdogService(
@@ -180,10 +190,10 @@ struct Assembly {
     }
 
     private var problems: @Sendable () -> [String] {
-        let (hang, ending, keeper, store, hosts) = (hang, ending, keeper, store, kinds.hosts)
+        let (hang, ending, keeper, store, workers) = (hang, ending, keeper, store, workers)
         let maxLogBytes = 8 * surroundings.store.walBytes
         return {
-            var problems = [hang.problem, ending.problem].compactMap(\.self) + hosts.compactMap(\.problem)
+            var problems = [hang.problem, ending.problem].compactMap(\.self) + workers.problems
             let refused = keeper.refused
             if refused > 0 { problems.append("\(refused) definitions refused, see halyard definitions list") }
             let log = store.logBytes
@@ -198,12 +208,13 @@ struct Assembly {
 
     /// Creates the control for the server. The socket already listens, so early callers wait until the server
     /// runs.
-    private func control(_ endpoint: ControlEndpoint, _ registry: KindRegistry) async throws -> StoreControl {
-        let (checks, inputs, reloader) = (BlockingChecks(), InputCheck(kinds: registry), reloader)
+    private func control(_ endpoint: ControlEndpoint) async throws -> StoreControl {
+        let (checks, runner, reloader) = (BlockingChecks(), runner, reloader)
         let hooks = DaemonHooks(
-            runner: runner, startedAt: wallClock(), spool: endpoint.spool, problems: problems,
+            runner: runner, workers: workers, startedAt: wallClock(), spool: endpoint.spool, problems: problems,
             beginInputCheck: {
                 let request = checks.request()
+                let inputs = InputCheck(kinds: runner.kinds)
                 return { planned in
                     var problems = await inputs.problems(of: planned)
                     for (index, input) in planned.enumerated() where problems[index] == nil {

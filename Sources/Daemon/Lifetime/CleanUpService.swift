@@ -7,7 +7,7 @@ import ServiceLifecycle
 /// not wake an idle daemon (P10).
 struct CleanUpService: Service {
     let store: any JobStore
-    let kinds: KindRegistry
+    let kinds: @Sendable () -> KindRegistry
     var interval = Duration.seconds(3600)
     /// The shortest time between two rounds, however many jobs are cancelled.
     var pause = Duration.seconds(5)
@@ -40,6 +40,7 @@ struct CleanUpService: Service {
     }
 
     private func isAnythingLeft() async -> Bool {
+        let kinds = kinds()
         var isAnythingLeft = false
         for host in kinds.hosts {
             let isLeft = await host.cleanUp { [store] job, kind throws(StoreError) in

@@ -49,8 +49,7 @@ public enum Daemon {
         let store = try await closing(endpoint) { try open(lock, configuration, in: surroundings) }
         do {
             let assembly = try await closing(endpoint) {
-                let registry = try workers.registry(
-                    with: surroundings.kinds, known: try await store.definitions().kinds)
+                let registry = try workers.assign(known: try await store.definitions().kinds)
                 return try await Assembly(
                     configuration, surroundings, store, after: lastEnd, workers, registry, endpoint, ending)
             }
@@ -68,15 +67,22 @@ public enum Daemon {
     ) async throws {
         let isNew = access(configuration.database, F_OK) != 0
         // The first definitions of a new database cannot be checked without the worker's kinds.
-        if let reason = workers.reason {
+        if let reason = workers.builtInFault {
             if isNew { throw DaemonFailure(ofWorker: reason) }
             surroundings.logger.error("halyard-worker \(reason); the jobs of its kinds wait until it can run")
         }
-        let registry = try workers.registry(with: surroundings.kinds)
-        try await configuration.check(
-            for: .start(opensSocket: !surroundings.runsOnce && surroundings.socket == nil),
-            refusedByWorkers: workers.refusals,
-            firstDefinitions: isNew && workers.refusals.isEmpty ? registry : nil)
+        let registry = try workers.assign()
+        let refusals = workers.refusals(of: configuration)
+        let faults = workers.faults(of: configuration)
+        for fault in faults { surroundings.logger.error("\(fault); the jobs of its kinds wait until it can run") }
+        do throws(ConfigurationProblem) {
+            try await configuration.check(
+                for: .start(opensSocket: !surroundings.runsOnce && surroundings.socket == nil),
+                refusedByWorkers: refusals, firstDefinitions: isNew && refusals.isEmpty ? registry : nil)
+        } catch {
+            // The first definitions may name kinds of the workers that do not run.
+            throw isNew ? ConfigurationProblem(error.problems + faults, transientCode: error.transientCode) : error
+        }
     }
 
     private static func acquireLock(

@@ -1,12 +1,16 @@
+import Glibc
 import Jobs
 import Runner
 import ServiceLifecycle
 
 /// Stops the daemon when the store is at rest (``JobStore/isAtRest(now:)``). Jobs scheduled for later, including retries,
 /// remain in the store, and so does the rest of a request that is stuck: the log says why, and the next start retries it.
+///
+/// Jobs of a worker that does not run do not keep the daemon waiting for ever: when nothing else is left to run, it fails.
 struct OnceService: Service {
     let store: any JobStore
     let runner: JobRunner
+    let workers: WorkerSet
     let isReady: @Sendable () -> Void
     let stop: @Sendable () -> Void
 
@@ -14,11 +18,31 @@ struct OnceService: Service {
         let changes = Wakeups()
         let observation = store.observe { _ in changes.wake() }
         defer { observation.cancel() }
+        workers.observeRests { changes.wake() }
         guard await runner.waitUntilReady() else { return }
         isReady()
         changes.wake()
+        var faults: [String] = []
         try await changes.forEach(retryingAfter: .seconds(1)) { () throws(StoreError) in
-            if try await store.isAtRest(now: wallClock()) { stop() }
+            if try await store.isAtRest(now: wallClock()) { return stop() }
+            guard !workers.lastingFaults.isEmpty, isIdle, await runner.proveProgress(), isIdle else { return }
+            // The exchange that proved progress claimed nothing, so all jobs that are left wait for a worker.
+            let lasting = workers.lastingFaults
+            if lasting.isEmpty { return }
+            if try await store.isAtRest(now: wallClock()) { return stop() }
+            faults = lasting
+            stop()
         }
+        guard !faults.isEmpty else { return }
+        throw DaemonFailure(
+            .inputOutput,
+            "Jobs are left that wait for a worker: \(faults.joined(separator: "; ")). Correct the worker, then run the jobs again.",
+            errno: ENOEXEC)
+    }
+
+    /// Whether no attempt runs, and all ends are recorded.
+    private var isIdle: Bool {
+        let snapshot = runner.snapshot
+        return snapshot.running == 0 && snapshot.unrecorded == 0
     }
 }

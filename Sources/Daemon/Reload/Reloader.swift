@@ -13,6 +13,7 @@ actor Reloader {
     private let live: LiveConfiguration
     private let workers: WorkerSet
     private let runner: JobRunner
+    private let exchangeKinds: @Sendable () async throws(StoreError) -> Void
     private let loadDefinitions: @Sendable () async throws(StoreError) -> Void
 
     private var notifier: Notifier { surroundings.notifier }
@@ -25,12 +26,14 @@ actor Reloader {
 
     init(
         _ surroundings: DaemonSurroundings, live: LiveConfiguration, workers: WorkerSet, runner: JobRunner,
+        exchangeKinds: @escaping @Sendable () async throws(StoreError) -> Void = {},
         loadDefinitions: @escaping @Sendable () async throws(StoreError) -> Void
     ) {
         self.surroundings = surroundings
         self.live = live
         self.workers = workers
         self.runner = runner
+        self.exchangeKinds = exchangeKinds
         self.loadDefinitions = loadDefinitions
     }
 
@@ -42,8 +45,9 @@ actor Reloader {
         do throws(ControlProblem) {
             // A bad file is refused before anything changes.
             let next = try read()
+            let plan: WorkerSet.Plan
             do throws(ConfigurationProblem) {
-                try await workers.check(next, in: surroundings)
+                plan = try await workers.check(next, in: surroundings)
             } catch {
                 throw ControlProblem(
                     .invalidConfiguration, "The configuration is invalid; correct it, then reload again.",
@@ -59,7 +63,8 @@ actor Reloader {
             // Another reload may have applied a newer file in the meantime.
             if number > appliedNumber {
                 appliedNumber = number
-                apply(next)
+                apply(next, plan)
+                await useKinds()
             }
             logger.notice("reloaded", metadata: ["HALYARD_EVENT": "reloaded"])
         } catch {
@@ -100,11 +105,21 @@ actor Reloader {
         return next
     }
 
-    private func apply(_ configuration: DaemonConfiguration) {
+    /// Uses the kinds of the workers before callers hear of the reload.
+    private func useKinds() async {
+        do throws(StoreError) {
+            try await exchangeKinds()
+        } catch {
+            // `WorkerService` repeats it.
+            logger.warning("the kinds of the workers are used later, because they cannot be stored now: \(error)")
+        }
+    }
+
+    private func apply(_ configuration: DaemonConfiguration, _ plan: WorkerSet.Plan) {
         live.value = configuration
         threshold.level = configuration.logLevel
         runner.apply(configuration.runner)
-        workers.use(configuration, in: surroundings)
+        workers.use(plan)
     }
 }
 

@@ -3,14 +3,30 @@ import Settings
 import Workers
 
 extension DaemonConfiguration {
-    /// The built-in worker, which runs `upload`, `unfurl` and `enrich`.
-    func builtInWorker(in surroundings: DaemonSurroundings) -> WorkerProgram {
+    /// All worker programs: first the built-in one, then those of the administrator.
+    func workerPrograms(in surroundings: DaemonSurroundings) -> [WorkerProgram] {
+        [builtInWorker(in: surroundings)]
+            + workers.map { worker in
+                WorkerProgram(
+                    name: worker.name, command: worker.command, processes: worker.processes, attempts: worker.attempts,
+                    settings: worker.settings,
+                    environment: environment(in: surroundings).merging(worker.environment) { $1 })
+            }
+    }
+
+    /// The environment of all workers.
+    private func environment(in surroundings: DaemonSurroundings) -> [String: String] {
         var environment = surroundings.workerEnvironment
         // Otherwise each crash would start a second process that writes a trace, which takes seconds.
         environment["SWIFT_BACKTRACE"] = "enable=no"
-        return WorkerProgram(
-            name: "halyard-worker", command: [surroundings.builtInWorker], attempts: slots,
-            settings: settingsOfBuiltInWorker, environment: environment)
+        return environment
+    }
+
+    /// The built-in worker, which runs `upload`, `unfurl` and `enrich`.
+    private func builtInWorker(in surroundings: DaemonSurroundings) -> WorkerProgram {
+        WorkerProgram(
+            name: Worker.builtInName, command: [surroundings.builtInWorker], attempts: slots,
+            settings: settingsOfBuiltInWorker, environment: environment(in: surroundings))
     }
 
     /// The settings that the administrator gave, and those that follow from the daemon's own.

@@ -1,97 +1,347 @@
 import ControlProtocol
 import Jobs
 import Logging
+import Processes
+import Synchronization
 import WorkerProtocol
 import Workers
 
 /// The worker programs of a daemon, and the kinds that they run.
-struct WorkerSet: Sendable {
-    let builtIn: WorkerHost
-    private let answer: Answer
-
-    /// How the built-in worker answered at the start.
-    private enum Answer {
+///
+/// The built-in program is the first. A program that cannot run now starts again by itself after a growing wait; until
+/// then the jobs of its kinds wait.
+final class WorkerSet: Sendable {
+    /// How a program answered the daemon's introduction.
+    enum Answer {
         case kinds(Announcement)
         case refused([SettingRefusal])
+        /// A clause that follows the name of the program.
         case unusable(String)
-    }
 
-    /// Starts the built-in worker and asks for its kinds.
-    init(_ configuration: DaemonConfiguration, in surroundings: DaemonSurroundings) async {
-        builtIn = WorkerHost(
-            configuration.builtInWorker(in: surroundings), version: Version.current, groups: surroundings.groups,
-            logger: surroundings.logger)
-        do throws(WorkerProblem) {
-            answer = .kinds(try await builtIn.introduce())
-        } catch {
-            switch error {
-            case .refused(let refusals): answer = .refused(refusals)
-            case .unusable(let reason): answer = .unusable(reason)
-            }
+        var announcement: Announcement? {
+            if case .kinds(let announcement) = self { return announcement }
+            return nil
         }
     }
 
-    /// The settings that a worker refuses; empty if it accepts all, or cannot run now.
-    var refusals: [SettingRefusal] {
-        if case .refused(let refusals) = answer { return refusals }
-        return []
+    private struct Member {
+        let host: WorkerHost
+        var program: WorkerProgram
+        /// The answer at the start or at the last reload.
+        var answer: Answer
+        var name: String { program.name }
+        var isBuiltIn: Bool { name == DaemonConfiguration.Worker.builtInName }
+
+        var assignable: KindAssignment.Program {
+            KindAssignment.Program(name: name, host: host, kinds: host.announcement?.kinds.map(\.description))
+        }
+    }
+
+    private struct State {
+        var members: [Member] = []
+        /// Hosts that left the configuration and whose attempts may still run.
+        var retired: [WorkerHost] = []
+        /// The kinds that the store knows from an earlier start.
+        var known: [KindDescription] = []
+        var registry: KindRegistry?
+        var clashes: [String: String] = [:]
+        var restObservers: [@Sendable () -> Void] = []
+    }
+
+    /// Wakes when ``registry`` has changed.
+    let changes = Wakeups()
+    private let own: [any Kind]
+    private let logger: Logger
+    private let groups: CgroupRoot?
+    private let state = Mutex(State())
+
+    /// Starts all programs and asks for their kinds.
+    init(_ configuration: DaemonConfiguration, in surroundings: DaemonSurroundings) async {
+        own = surroundings.kinds
+        logger = surroundings.logger
+        groups = surroundings.groups
+        let members = configuration.workerPrograms(in: surroundings).map { member($0) }
+        state.withLock { $0.members = members }
+        let answers = await Self.all(members.map(\.host)) { host -> Answer in
+            do throws(WorkerProblem) { return .kinds(try await host.introduce()) } catch { return Answer(error) }
+        }
+        state.withLock { state in
+            for (index, answer) in answers.enumerated() { state.members[index].answer = answer }
+        }
+    }
+
+    private func member(_ program: WorkerProgram) -> Member {
+        let host = WorkerHost(program, version: Version.current, groups: groups, logger: logger)
+        host.observeAnnouncements { [weak self, weak host] announcement in
+            if let host { self?.announced(announcement, by: host) }
+        }
+        host.observeRests { [weak self] in
+            for observer in self?.state.withLock(\.restObservers) ?? [] { observer() }
+        }
+        return Member(host: host, program: program, answer: .unusable("is starting"))
+    }
+
+    // MARK: Kinds
+
+    /// The kinds of the programs and of this process.
+    ///
+    /// - Parameter known: The kinds that the store knows from an earlier start; nil to use the former ones.
+    /// - Throws: ``KindRegistryProblem``.
+    @discardableResult
+    func assign(known: [KindDescription]? = nil) throws(KindRegistryProblem) -> KindRegistry {
+        let absent = AbsentWorkers { [weak self] in self?.problemsOfAbsent ?? [] }
+        return try state.withLock { (state) throws(KindRegistryProblem) in
+            state.known = known ?? state.known
+            let assignment = try KindAssignment(
+                own: own, programs: state.members.map(\.assignable), known: state.known, absent: absent)
+            state.registry = assignment.registry
+            state.clashes = assignment.clashes
+            return assignment.registry
+        }
+    }
+
+    /// The kinds as they were assigned last.
+    var registry: KindRegistry? { state.withLock(\.registry) }
+
+    /// A process announced other kinds than the process before it, or is the first that runs.
+    private func announced(_ announcement: Announcement, by host: WorkerHost) {
+        // During the start, the caller of the initializer assigns the kinds.
+        guard registry != nil else { return }
+        do throws(KindRegistryProblem) {
+            let before = state.withLock { ($0.registry?.descriptions, $0.clashes) }
+            try assign()
+            let after = state.withLock { ($0.registry?.descriptions, $0.clashes) }
+            let name = host.snapshot.program.name
+            changes.wake()
+            // The first answer of a program arrives here too.
+            if before == after { return }
+            if let clash = after.1[name] {
+                logger.error("worker \(name) \(clash)", metadata: ["HALYARD_WORKER": "\(name)"])
+            } else {
+                let kinds = announcement.kinds.map(\.description.name).joined(separator: ", ")
+                logger.notice("worker \(name): runs the kinds \(kinds)", metadata: ["HALYARD_WORKER": "\(name)"])
+            }
+        } catch {
+            logger.error("the kinds of the workers stay as they were: \(error)")
+        }
+    }
+
+    // MARK: Findings
+
+    /// The reasons why a worker's configuration cannot be used. Call it after ``assign(known:)``.
+    func refusals(of configuration: DaemonConfiguration) -> [WorkerRefusal] {
+        let (members, clashes) = state.withLock { ($0.members, $0.clashes) }
+        return Self.refusals(members.map { ($0.name, $0.answer) }, clashes, of: configuration)
+    }
+
+    private static func refusals(
+        _ answers: [(name: String, answer: Answer)], _ clashes: [String: String], of configuration: DaemonConfiguration
+    ) -> [WorkerRefusal] {
+        answers.flatMap { name, answer -> [WorkerRefusal] in
+            if let clash = clashes[name] {
+                return [WorkerRefusal(sentence: configuration.sentence(about: name, clash))]
+            }
+            guard case .refused(let refusals) = answer else { return [] }
+            return refusals.map {
+                WorkerRefusal(sentence: configuration.sentence($0, by: name), errorNumber: $0.errorNumber)
+            }
+        }
     }
 
     /// The reason why the built-in worker cannot run now, which follows its name; nil if it can.
-    var reason: String? {
-        if case .unusable(let reason) = answer { return reason }
-        return nil
-    }
-
-    /// Findings about settings that do not prevent a start.
-    var warnings: [String] { announcement?.warnings ?? [] }
-
-    private var announcement: Announcement? {
-        if case .kinds(let announcement) = answer { return announcement }
-        return nil
-    }
-
-    /// The kinds of the worker programs and those of this process.
-    ///
-    /// - Parameter known: The kinds that the store knows from an earlier start. They stand in for those of a worker that
-    ///   cannot run now, so that their jobs wait until it can.
-    func registry(
-        with own: [any Kind], known: [KindDescription] = []
-    ) throws(KindRegistryProblem) -> KindRegistry {
-        let names = own.map { type(of: $0).name }
-        let hosted = announcement?.kinds.map(\.description) ?? known.filter { !names.contains($0.name) }
-        return try KindRegistry(
-            runnable: hosted.map { RunnableKind($0, hostedBy: builtIn) } + own.map { RunnableKind($0) })
-    }
-
-    /// Checks the settings of a new configuration.
-    ///
-    /// - Throws: ``ConfigurationProblem`` if a worker refuses them. One that cannot run now is not asked.
-    func check(
-        _ configuration: DaemonConfiguration, in surroundings: DaemonSurroundings
-    ) async throws(ConfigurationProblem) {
-        do throws(WorkerProblem) {
-            let announcement = try await builtIn.check(configuration.builtInWorker(in: surroundings))
-            for warning in announcement.warnings { surroundings.logger.warning("\(warning)") }
-        } catch {
-            if case .refused(let refusals) = error {
-                throw ConfigurationProblem(refusals.map(configuration.sentence))
-            }
+    var builtInFault: String? {
+        state.withLock { state in
+            guard case .unusable(let reason)? = state.members.first?.answer else { return nil }
+            return reason
         }
     }
 
-    /// Uses the settings of a new configuration for all attempts that begin later.
-    func use(_ configuration: DaemonConfiguration, in surroundings: DaemonSurroundings) {
-        builtIn.use(configuration.builtInWorker(in: surroundings))
+    /// The workers of the administrator that cannot run now, each as a sentence with its place.
+    func faults(of configuration: DaemonConfiguration) -> [String] {
+        state.withLock(\.members).dropFirst().compactMap { member in
+            guard case .unusable(let reason) = member.answer else { return nil }
+            return configuration.sentence(about: member.name, "\(reason); correct its command or the program")
+        }
+    }
+
+    /// Findings about settings that do not prevent a start.
+    var warnings: [String] {
+        state.withLock(\.members).flatMap { member in
+            (member.answer.announcement?.warnings ?? []).map { member.isBuiltIn ? $0 : "worker \(member.name): \($0)" }
+        }
+    }
+
+    /// The reasons why the programs do not run, or may not run their kinds, as sentences.
+    var problems: [String] {
+        let (members, clashes) = state.withLock { ($0.members, $0.clashes) }
+        return members.compactMap { member in
+            clashes[member.name].map { "worker \(member.name) \($0); its jobs wait" } ?? member.host.problem
+        }
+    }
+
+    private var problemsOfAbsent: [String] {
+        let (members, clashes) = state.withLock { ($0.members, $0.clashes) }
+        return members.compactMap { member in
+            if let clash = clashes[member.name] { return "worker \(member.name) \(clash); its jobs wait" }
+            return member.host.announcement == nil ? member.host.problem : nil
+        }
+    }
+
+    /// The reasons why programs will hardly run soon, each as a clause with the program's name. Each of them has tried to
+    /// start several times.
+    var lastingFaults: [String] {
+        snapshots.compactMap { worker, problem in
+            guard problem != nil else { return nil }
+            let clash = state.withLock { $0.clashes[worker.program.name] }
+            if clash == nil, worker.rests < Self.patience { return nil }
+            return "worker \(worker.program.name) \(clash ?? worker.fault ?? "keeps ending")"
+        }
+    }
+
+    /// The number of rests in a row after which a program counts as one that will not run soon.
+    private static let patience = 3
+
+    /// Calls `body` whenever a program begins to rest.
+    func observeRests(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.restObservers.append(body) } }
+
+    /// The programs and their processes, with the problem of each.
+    var snapshots: [(worker: WorkerSnapshot, problem: String?)] {
+        let (members, clashes) = state.withLock { ($0.members, $0.clashes) }
+        return members.map { member in
+            let snapshot = member.host.snapshot
+            return (snapshot, clashes[member.name].map { "worker \(member.name) \($0)" } ?? snapshot.problem)
+        }
+    }
+
+    // MARK: Reloading
+
+    /// The programs of a new configuration, and how each answered.
+    struct Plan {
+        fileprivate var entries: [(program: WorkerProgram, answer: Answer)]
+    }
+
+    /// Starts a separate process of each program of a new configuration, and checks the answers together.
+    ///
+    /// - Throws: ``ConfigurationProblem`` if a worker refuses its settings, if two announce the same kind, or if a new or
+    ///   changed worker cannot run. An unchanged one that cannot run now is not judged.
+    func check(
+        _ configuration: DaemonConfiguration, in surroundings: DaemonSurroundings
+    ) async throws(ConfigurationProblem) -> Plan {
+        let programs = configuration.workerPrograms(in: surroundings)
+        let answers = await Self.all(programs) { [logger, groups] program -> Answer in
+            do throws(WorkerProblem) {
+                return .kinds(
+                    try await WorkerHost.check(program, version: Version.current, groups: groups, logger: logger))
+            } catch {
+                return Answer(error)
+            }
+        }
+        let current = state.withLock(\.members)
+        var entries = zip(programs, answers).map { (program: $0, answer: $1) }
+        var problems: [String] = []
+        for (index, entry) in entries.enumerated() {
+            guard case .unusable(let reason) = entry.answer else { continue }
+            let member = current.first { $0.name == entry.program.name }
+            if index == 0 || member?.program == entry.program {
+                // It keeps the kinds that it announced before.
+                entries[index].answer = member?.answer ?? entry.answer
+            } else {
+                problems.append(
+                    configuration.sentence(
+                        about: entry.program.name, "\(reason); correct its command or the program"))
+            }
+        }
+        do throws(KindRegistryProblem) {
+            let absent = AbsentWorkers { [] }
+            let assignment = try KindAssignment(
+                own: own,
+                programs: entries.map { entry in
+                    KindAssignment.Program(
+                        name: entry.program.name, host: absent,
+                        kinds: entry.answer.announcement?.kinds.map(\.description))
+                }, known: [], absent: absent)
+            problems += Self.refusals(
+                entries.map { ($0.program.name, $0.answer) }, assignment.clashes, of: configuration
+            ).map(\.sentence)
+        } catch {
+            problems.append("\(error)")
+        }
+        guard problems.isEmpty else { throw ConfigurationProblem(problems) }
+        for (program, answer) in entries {
+            for warning in answer.announcement?.warnings ?? [] {
+                logger.warning(
+                    "\(program.name == DaemonConfiguration.Worker.builtInName ? "" : "worker \(program.name): ")\(warning)"
+                )
+            }
+        }
+        return Plan(entries: entries)
+    }
+
+    /// Uses the programs of a new configuration for all attempts that begin later. Attempts that run keep their processes.
+    ///
+    /// New processes replace those of the administrator's workers in any case, since the files of the programs may have
+    /// changed.
+    func use(_ plan: Plan) {
+        let old = state.withLock(\.members)
+        var members: [Member] = []
+        for (program, answer) in plan.entries {
+            guard var member = old.first(where: { $0.name == program.name }) else {
+                var added = member(program)
+                added.answer = answer
+                added.host.use(program, announced: answer.announcement)
+                members.append(added)
+                continue
+            }
+            member.program = program
+            member.answer = answer
+            member.host.use(program, announced: answer.announcement, always: !member.isBuiltIn)
+            members.append(member)
+        }
+        let removed = old.filter { old in !members.contains { $0.host === old.host } }.map(\.host)
+        state.withLock { state in
+            state.members = members
+            state.retired = state.retired.filter { !$0.hasClosed } + removed
+        }
+        do throws(KindRegistryProblem) {
+            try assign()
+        } catch {
+            // The plan was checked, so only a kind of the store can be at fault.
+            logger.error("the kinds of the workers stay as they were: \(error)")
+        }
+        changes.wake()
+    }
+
+    /// Lets the programs that left the configuration end. Call it after the runner no longer uses them.
+    func retire() {
+        for host in state.withLock(\.retired) { host.retire() }
     }
 
     /// Ends all processes of the programs.
-    func close() async { await builtIn.close() }
+    func close() async {
+        let hosts = state.withLock { $0.members.map(\.host) + $0.retired }
+        _ = await Self.all(hosts) { await $0.close() }
+    }
+
+    // MARK: Together
+
+    /// Calls `body` for all elements at the same time, and returns the results in their order.
+    private static func all<Element: Sendable, Value: Sendable>(
+        _ elements: [Element], _ body: @escaping @Sendable (Element) async -> Value
+    ) async -> [Value] {
+        await withTaskGroup(of: (Int, Value).self) { group in
+            for (index, element) in elements.enumerated() { group.addTask { (index, await body(element)) } }
+            var results: [Int: Value] = [:]
+            for await (index, value) in group { results[index] = value }
+            return elements.indices.compactMap { results[$0] }
+        }
+    }
 }
 
-extension DaemonConfiguration {
-    /// A worker's refusal, with the place where its setting comes from.
-    func sentence(_ refusal: SettingRefusal) -> String {
-        "\(places.place(of: refusal.key, entry: refusal.entry)): \(refusal.key) \(refusal.message)"
+extension WorkerSet.Answer {
+    fileprivate init(_ problem: WorkerProblem) {
+        switch problem {
+        case .refused(let refusals): self = .refused(refusals)
+        case .unusable(let reason): self = .unusable(reason)
+        }
     }
 }

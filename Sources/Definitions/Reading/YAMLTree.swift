@@ -75,12 +75,24 @@ extension DefinitionsProblem {
         line: nil, message: "the document is larger than \(DefinitionDocument.maxBytes >> 20) MiB; split it")
 }
 
+extension YAMLNode {
+    /// Converts the value to JSON, by the rules of a document of definitions.
+    ///
+    /// - Parameter path: The path of the value, for the message of a problem.
+    package func json(at path: [String]) throws(DefinitionsProblem) -> JSONText {
+        var converter = TreeConverter(path: path)
+        return try converter.json(of: self)
+    }
+}
+
 /// Converts nodes to JSON. An alias is written out every time it is used, so the output of a small document could
 /// become arbitrarily large. The limit therefore counts the bytes written, plus 8 for each value.
 private struct TreeConverter {
     /// The path of the value being converted.
-    private var path: [String] = []
+    private var path: [String]
     private var bytesWritten = 0
+
+    init(path: [String] = []) { self.path = path }
 
     private mutating func count(_ bytes: Int) throws(DefinitionsProblem) {
         bytesWritten += bytes + 8

@@ -1,4 +1,5 @@
 import Glibc
+import Jobs
 import Settings
 import Systemd
 import Testing
@@ -61,7 +62,8 @@ import WorkerProtocol
         configuration.workerSettings = [:]
         #expect(configuration == DaemonConfiguration())
         let shown = ConfigurationFile(path: "halyard.yaml", text: text)
-        #expect(shown.values.keys.sorted() == DaemonSetting.all.map(\.key).sorted())
+        let keys = Array(shown.values.keys) + shown.workerLines.keys
+        #expect(keys.sorted() == DaemonSetting.all.map(\.key).sorted())
     }
 
     @Test func theShippedFileMarksWhatAReloadTakesOver() throws {
@@ -113,6 +115,68 @@ import WorkerProtocol
         #expect(configuration.spoolDirectory == "/var/lib/one/spool")
         #expect(configuration.socket == "/tmp/x")
         #expect(configuration.credentialFolder == "/run/credentials/one")
+    }
+
+    // MARK: Workers
+
+    @Test func aWorkerIsReadWithItsDefaults() throws {
+        let configuration = try load("workers:\n  photos: {command: [/usr/lib/photos/worker, -v]}\n")
+        #expect(configuration.workers == [.init(name: "photos", command: ["/usr/lib/photos/worker", "-v"])])
+        #expect(configuration.workers.first?.processes == 1)
+        #expect(configuration.workers.first?.attempts == 8)
+    }
+
+    @Test func allOfAWorkerIsRead() throws {
+        let configuration = try load(
+            """
+            workers:
+              b:
+                command: [/b]
+                processes: 64
+                attempts: 1024
+                environment: {LANG: C.UTF-8, N: 3}
+                settings: {photos.folder: /srv, sizes: [320, "640"], deep: {on: true}}
+              a.1_x-y: {command: [/a]}
+            """)
+        #expect(configuration.workers.map(\.name) == ["b", "a.1_x-y"])
+        let worker = try #require(configuration.workers.first)
+        #expect(worker.processes == 64 && worker.attempts == 1024)
+        #expect(worker.environment == ["LANG": "C.UTF-8", "N": "3"])
+        #expect(worker.settings.string == #"{"photos.folder":"/srv","sizes":[320,"640"],"deep":{"on":true}}"#)
+        #expect(configuration.places.place(ofWorker: "b", setting: "sizes", entry: 1).hasSuffix("halyard.yaml:7"))
+        #expect(configuration.places.place(ofWorker: "b", setting: "none").hasSuffix("halyard.yaml:2"))
+    }
+
+    @Test(arguments: [
+        ("workers: [/a]", "halyard.yaml:1: workers takes the names of programs"),
+        ("workers:\n  Photos: {command: [/a]}", "halyard.yaml:2: the name of a worker has up to 64 lower-case letters"),
+        ("workers:\n  halyard-worker: {command: [/a]}", "halyard.yaml:2: workers.halyard-worker has the name of"),
+        ("workers:\n  a: {}", "halyard.yaml:2: workers.a has no command; write command: [/path/of/the/program]"),
+        ("workers:\n  a: /a", "halyard.yaml:2: workers.a takes keys under it: command, processes, attempts"),
+        ("workers:\n  a:\n    command: /a", "halyard.yaml:3: workers.a.command takes a list of the program"),
+        ("workers:\n  a:\n    command: [a]", "workers.a.command begins with \"a\"; write a path that begins with /"),
+        ("workers:\n  a:\n    command: []", "halyard.yaml:3: workers.a.command takes a list of the program"),
+        (
+            "workers:\n  a:\n    command: [/a]\n    proceses: 2",
+            "halyard.yaml:4: unknown key \"workers.a.proceses\"; did you mean \"workers.a.processes\"?"
+        ),
+        ("workers:\n  a: {command: [/a], processes: 65}", "processes is \"65\"; write a whole number from 1 to 64"),
+        ("workers:\n  a: {command: [/a], attempts: 0}", "attempts is \"0\"; write a whole number from 1 to 1024"),
+        ("workers:\n  a: {command: [/a], environment: {A=B: c}}", "environment has a variable without a valid name"),
+        ("workers:\n  a: {command: [/a], environment: {A: [c]}}", "environment.A takes one text; put it in quotes"),
+        ("workers:\n  a: {command: [/a], settings: 3}", "settings takes the settings of the program"),
+        ("workers:\n  a: {command: [/a], settings: {b: .nan}}", "is not a JSON number"),
+        ("wrokers: {}", "halyard.yaml:1: unknown key \"wrokers\"; did you mean \"workers\"?"),
+    ])
+    func aWrongWorkerIsRefusedWithItsLine(yaml: String, told: String) throws {
+        let problems = try problems(yaml)
+        #expect(problems.count == 1 && problems[0].contains(told), "\(problems)")
+    }
+
+    @Test func onlyTheFileNamesWorkers() throws {
+        #expect(
+            try problems(environment: ["HALYARD_WORKERS": "a"])
+                == ["HALYARD_WORKERS: workers is a group of programs; name them in the configuration file"])
     }
 
     // MARK: What is refused

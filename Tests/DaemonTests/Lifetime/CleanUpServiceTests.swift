@@ -56,7 +56,8 @@ import Testing
         other.name = "other"
         try await store.register([Untidy.description, other], now: wallClock())
         let service = CleanUpService(
-            store: store, kinds: try KindRegistry([kind]), interval: interval, pause: .milliseconds(1),
+            store: store, kinds: { [registry = try KindRegistry([kind])] in registry }, interval: interval,
+            pause: .milliseconds(1),
             logger: Logger(label: "test"))
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await service.run() }

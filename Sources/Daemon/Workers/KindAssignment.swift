@@ -1,0 +1,69 @@
+import Jobs
+import Workers
+
+/// Which worker program runs which kind.
+struct KindAssignment {
+    /// A worker program, in the order in which kinds are assigned.
+    struct Program {
+        var name: String
+        var host: any KindHost
+        /// The kinds that the program announced; nil if it does not run.
+        var kinds: [KindDescription]?
+    }
+
+    let registry: KindRegistry
+    /// Why a program may not run its kinds, by its name: a clause that follows the name.
+    let clashes: [String: String]
+
+    /// Assigns each kind to the first program that announces it. A program that announces a kind of a program before it runs
+    /// no kinds at all, since somebody must decide which of the two is meant.
+    ///
+    /// - Parameters:
+    ///   - own: The kinds that run in this process.
+    ///   - programs: The programs. The first is the built-in one.
+    ///   - known: The kinds that the store knows from an earlier start.
+    ///   - absent: Stands in for the programs that do not run.
+    /// - Throws: ``KindRegistryProblem`` if the kinds of this process and of the built-in program cannot be registered.
+    init(
+        own: [any Kind], programs: [Program], known: [KindDescription], absent: any KindHost
+    ) throws(KindRegistryProblem) {
+        var kinds = own.map { RunnableKind($0) }
+        var owners = Dictionary(kinds.map { ($0.description.name, "halyardd itself") }) { first, _ in first }
+        var clashes: [String: String] = [:]
+        var isComplete = true
+        for (index, program) in programs.enumerated() {
+            guard let announced = program.kinds else {
+                isComplete = false
+                continue
+            }
+            let hosted = announced.map { RunnableKind($0, hostedBy: program.host) }
+            if index > 0, let clash = Self.clash(of: hosted, with: owners) {
+                clashes[program.name] = clash
+                isComplete = false
+                continue
+            }
+            kinds += hosted
+            for kind in announced { owners[kind.name] = "worker \(program.name)" }
+        }
+        if !isComplete {
+            kinds += known.filter { owners[$0.name] == nil }.map { RunnableKind($0, hostedBy: absent) }
+        }
+        registry = try KindRegistry(runnable: kinds)
+        self.clashes = clashes
+    }
+
+    private static func clash(of kinds: [RunnableKind], with owners: [String: String]) -> String? {
+        for kind in kinds {
+            let name = kind.description.name
+            if let owner = owners[name] {
+                return "announces the kind \"\(name)\", which \(owner) runs; rename it in one of the two programs"
+            }
+        }
+        do throws(KindRegistryProblem) {
+            _ = try KindRegistry(runnable: kinds)
+            return nil
+        } catch {
+            return "announces kinds that cannot be used: \(error)"
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import Jobs
+import Logging
+import OperationTypes
+import Runner
+import ServiceLifecycle
+
+/// Passes the kinds of the workers to the store, the runner and the definitions.
+final class KindExchange: Sendable {
+    private let workers: WorkerSet
+    private let store: any JobStore
+    private let runner: JobRunner
+    private let keeper: DefinitionKeeper
+    /// Otherwise an older exchange could overwrite a newer one.
+    private let turn = AsyncSemaphore(1)
+
+    init(_ workers: WorkerSet, store: any JobStore, runner: JobRunner, keeper: DefinitionKeeper) {
+        self.workers = workers
+        self.store = store
+        self.runner = runner
+        self.keeper = keeper
+    }
+
+    /// Uses the current kinds for attempts that begin later.
+    ///
+    /// - Throws: ``StoreError``. The caller may repeat the exchange.
+    func exchange() async throws(StoreError) {
+        guard await turn.wait() else { return }
+        defer { turn.signal() }
+        guard let registry = workers.registry else { return }
+        try await store.register(registry.descriptions, now: wallClock())
+        runner.use(registry)
+        // Only now does the runner start no attempts in workers that left the configuration.
+        workers.retire()
+        try await keeper.load()
+    }
+}
+
+/// Uses other kinds when a worker announces them, or runs for the first time.
+struct WorkerService: Service {
+    let workers: WorkerSet
+    let kinds: KindExchange
+    let status: Wakeups
+    let logger: Logger
+
+    func run() async throws {
+        try await workers.changes.forEach(retryingAfter: .seconds(5)) { error in
+            logger.warning("the kinds of the workers are used later, because they cannot be stored now: \(error)")
+        } _: { () throws(StoreError) in
+            try await kinds.exchange()
+            status.wake()
+        }
+    }
+}
