@@ -28,6 +28,13 @@ extension Check {
             try expectEqual(set.definitions[0].updatedAt, bench.now)
             try expectEqual(set.graphs.map(\.definition), [graph])
         },
+        Check("aDefinitionKeepsItsProgram") { bench in
+            let json = #"{"program":["/bin/a","{x}"],"fields":{"x":{"type":"string"}},"stdin":"none","result":"text"}"#
+            let program = try ProgramDefinition(json: JSONText(trusted: Array(json.utf8)), at: [])
+            let definition = Definition(name: "step", kind: "program", program: program)
+            try await bench.change(DefinitionChange(definitions: [definition]))
+            try expectEqual(try await bench.store.definitions().definitions.map(\.definition), [definition])
+        },
         Check("writingWhatIsThereMakesNoNewRevision") { bench in
             let changes = Recorder(bench.store)
             let definition = Definition(name: "step", kind: "noop")

@@ -25,8 +25,8 @@ extension JobRunner {
         guard attempt.adopt(host) else { return end(attempt, .notRun) }
         host.run(
             HostedAttempt(
-                lease: attempt.lease, kind: definition.kind, input: payload.input, dependencies: dependencies,
-                tries: attempt.job.tries, retry: definition.retry, timeout: definition.timeout,
+                lease: attempt.lease, kind: definition.kind, input: payload.input, program: definition.program,
+                dependencies: dependencies, tries: attempt.job.tries, retry: definition.retry, timeout: definition.timeout,
                 isSuspect: attempt.job.isSuspect,
                 onBegin: { [weak self] in self?.began(attempt) },
                 onProgress: { [weak self] in self?.publish($0, of: attempt) },

@@ -46,16 +46,24 @@ enum DefinitionText {
                 ("input", "\(definition.input.string)"),
                 ("updated", TimeText.both(stored.updatedAt, now: now)),
             ]))
-        guard let kind, !kind.fields.isEmpty else { return }
+        if let program = definition.program { try write(program, to: output) }
+        let inputFields = definition.program.map { ($0.fields ?? []).map(\.field) } ?? kind?.fields ?? []
+        guard !inputFields.isEmpty else { return }
         try output.line("\("input fields, in the order of the arguments", .bold)")
         try output.table(
             Table(
-                kind.fields,
+                inputFields,
                 [
                     .init { "\($0.name)" }, .init { "\($0.choices?.joined(separator: "|") ?? $0.shape.rawValue)" },
                     .init { "\($0.isFromDependency ? "from dependency" : $0.isRequired ? "required" : "", .dim)" },
                     .init(shrinks: true) { "\($0.summary)" },
                 ]))
+    }
+
+    private static func write(_ program: ProgramDefinition, to output: Output) throws {
+        let json = JSONObject(program.json) ?? JSONObject()
+        let facts = json.fields.filter { $0.name != "fields" }
+        try output.table(.facts(facts.map { ($0.name, "\($0.value.decodedString ?? $0.value.string)") }))
     }
 
     static func write(_ stored: StoredGraphDefinition, now: Timestamp, to output: Output) throws {

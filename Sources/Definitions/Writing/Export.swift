@@ -35,8 +35,12 @@ extension DefinitionDocument {
 
     private static func lines(_ definition: Definition) -> [String] {
         var lines = fields(
-            of: definition.name, definition.json, ["kind", "summary", "queue", "priority", "timeout", "retry"],
-            defaults: ["priority": JSONText(string: Priority.normal.name)])
+            of: definition.name, definition.json, ["kind", "summary"] + ProgramDefinition.fieldNames + ["queue", "priority", "timeout", "retry"],
+            defaults: [
+                "priority": JSONText(string: Priority.normal.name),
+                "stdin": JSONText(string: ProgramDefinition.StandardInput.json.rawValue),
+                "result": JSONText(string: ProgramDefinition.ResultForm.none.rawValue),
+            ])
         let fields = (JSONObject(definition.input) ?? JSONObject()).fields
         if !fields.isEmpty {
             lines.append("    input:")

@@ -28,9 +28,17 @@ struct DefinitionChecker {
         {
             problems.append(.badTimeout(timeout))
         }
-        guard let kind = kinds[definition.kind] else {
+        guard var kind = kinds[definition.kind] else {
             problems.append(.unknownKind(definition.kind, known: kinds.keys.sorted()))
             return (nil, problems)
+        }
+        if let program = definition.program {
+            kind = KindEntry(
+                program.description(of: kind.description),
+                isOpen: program.fields == nil && program.standardInput == .json)
+        }
+        if (definition.program != nil) != (definition.kind == ProgramDefinition.kind) {
+            problems.append(.badProgram(isMissing: definition.program == nil))
         }
         let input = kind.problems(of: definition.input)
         problems += input.problems.map { .badInput($0) }

@@ -45,6 +45,8 @@ public struct DefinitionProblem: Error, Hashable, Sendable {
         case badTimeout(Duration)
         /// The input does not fit the kind.
         case badInput(InputProblem)
+        /// A definition of the kind `program` lacks its program, or another kind has one.
+        case badProgram(isMissing: Bool)
         /// The graph definition has no nodes.
         case noNodes
         /// This release cannot parse the stored form, for this reason.
@@ -174,6 +176,13 @@ extension DefinitionProblem.Reason: CustomStringConvertible {
         case .badTimeout(let timeout):
             (["timeout"], "timeout: expected 1ms to 365d, found \(timeout.human); remove it for no limit")
         case .badInput(let problem): (problem.path, "input: \(problem)")
+        case .badProgram(let isMissing):
+            (
+                ["program"],
+                isMissing
+                    ? "program: it is missing; write the path of an executable and its arguments"
+                    : "program: it is allowed only with kind: \(ProgramDefinition.kind); remove it"
+            )
         case .noNodes: ([], "it has no nodes; add at least one")
         case .unreadable(let reason): ([], "the stored definition is unreadable (\(reason)); apply it again")
         case .badGraph(let problem): ([], problem.description)

@@ -40,6 +40,6 @@ extension Definition {
         var policy = 0
         if case .list(let delays) = retry.delay { policy += delays.count * 64 }
         if case .codes(let codes) = retry.failures { policy += codes.reduce(0) { $0 + $1.utf8.count * 6 + 3 } }
-        return words + policy + input.bytes.count + 1024
+        return words + policy + input.bytes.count + (program?.json.bytes.count ?? 0) + 1024
     }
 }

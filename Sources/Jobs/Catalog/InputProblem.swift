@@ -119,16 +119,28 @@ extension InputField.Shape {
     }
 }
 
-/// A kind with an index of its fields. A kind that names no fields accepts any input.
+/// A kind with an index of its fields.
 final class KindEntry: Sendable {
     let description: KindDescription
+    /// Whether any input is accepted.
+    private let isOpen: Bool
     let fields: [String: InputField]
     let required: [InputField]
 
-    init(_ description: KindDescription) {
+    /// - Parameter isOpen: Whether any input is accepted; nil if it is when the kind names no fields.
+    init(_ description: KindDescription, isOpen: Bool? = nil) {
         self.description = description
+        self.isOpen = isOpen ?? description.fields.isEmpty
         fields = Dictionary(description.fields.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         required = description.fields.filter(\.isRequired)
+    }
+
+    /// Creates an entry that only checks values, and accepts no other fields than these.
+    convenience init(fields: [InputField]) {
+        self.init(
+            KindDescription(
+                name: "", summary: "", inputType: "", outputType: "", accepts: nil, offers: "", fields: fields),
+            isOpen: false)
     }
 
     var fieldNames: [String] { description.fields.map(\.name) }
@@ -140,7 +152,7 @@ final class KindEntry: Sendable {
 
     /// Checks the names, shapes and values of the fields in an input. A field that is null counts as absent.
     func problems(of input: JSONText) -> (present: [String], problems: [InputProblem]) {
-        if fields.isEmpty { return ([], []) }
+        if isOpen { return ([], []) }
         var present: [String] = []
         var problems: [InputProblem] = []
         let isObject = JSONObject.visit(input) { name, value in

@@ -3,9 +3,11 @@ import OperationTypes
 /// Written as `{name: upload, kind: upload, summary: …, queue: upload, priority: normal, retry: {…}, timeout: 1h,
 /// input: {…}}`.
 ///
-/// Only `kind` is required. `name` is also required unless it is the key in a map.
+/// Only `kind` is required. `name` is also required unless it is the key in a map. The kind `program` has further fields,
+/// see ``ProgramDefinition``.
 extension Definition: JSONShaped {
-    package static let fieldNames = ["name", "kind", "summary", "queue", "priority", "retry", "timeout", "input"]
+    package static let fieldNames =
+        ["name", "kind", "summary", "queue", "priority", "retry", "timeout", "input"] + ProgramDefinition.fieldNames
 
     /// Parses a definition that contains its own name.
     ///
@@ -28,6 +30,11 @@ extension Definition: JSONShaped {
             priority: try fields.priority("priority") ?? .normal, timeout: try fields.duration("timeout"),
             input: try fields.objectText("input") ?? .emptyObject)
         if let text = fields["retry"] { retry = try RetryPolicy(json: text, at: path + ["retry"]) }
+        if kind == ProgramDefinition.kind {
+            program = try ProgramDefinition(fields)
+        } else if let name = ProgramDefinition.fieldNames.first(where: { fields[$0] != nil }) {
+            throw fields.problem(name, "is allowed only with kind: \(ProgramDefinition.kind); remove it")
+        }
     }
 
     /// The JSON that ``init(json:at:)`` parses; fields without a value are left out.
@@ -41,6 +48,7 @@ extension Definition: JSONShaped {
         object.append("retry", retry.json)
         if let timeout { object.append("timeout", JSONText(string: timeout.human)) }
         object.append("input", input)
+        program?.append(to: &object)
         return object.text
     }
 }

@@ -18,12 +18,14 @@ public struct Definition: Hashable, Sendable {
     public var timeout: Duration?
     /// The default fields of the input, a JSON object.
     public var input: JSONText
+    /// The program to run; nil unless the kind is ``ProgramDefinition/kind``.
+    public var program: ProgramDefinition?
 
     /// Creates a definition; ``Catalog/check(_:)`` checks it.
     public init(
         name: String, kind: String, summary: String? = nil, queue: String = QueueSettings.defaultName,
         priority: Priority = .normal, retry: RetryPolicy = .standard, timeout: Duration? = nil,
-        input: JSONText = .emptyObject
+        input: JSONText = .emptyObject, program: ProgramDefinition? = nil
     ) {
         self.name = name
         self.kind = kind
@@ -33,6 +35,7 @@ public struct Definition: Hashable, Sendable {
         self.retry = retry
         self.timeout = timeout
         self.input = input
+        self.program = program
     }
 }
 

@@ -61,7 +61,7 @@ extension RetryPolicy {
     }
 }
 
-private func isFailureCode(_ code: String) -> Bool {
+func isFailureCode(_ code: String) -> Bool {
     (1...64).contains(code.utf8.count)
         && code.utf8.allSatisfy { ($0 >= 0x61 && $0 <= 0x7A) || ($0 >= 0x30 && $0 <= 0x39) || $0 == UInt8(ascii: "_") }
 }

@@ -46,6 +46,8 @@ public struct HostedAttempt: Sendable {
     public var kind: String
     /// The definition's input, overlaid by the job's input.
     public var input: JSONText
+    /// The program of the definition; nil unless the kind is ``ProgramDefinition/kind``.
+    public var program: ProgramDefinition?
     /// The outputs of the dependencies that the kind accepts, in declared order.
     public var dependencies: [DependencyOutput]
     /// The number of tries that earlier attempts used up.
@@ -69,9 +71,9 @@ public struct HostedAttempt: Sendable {
 
     /// Creates an attempt.
     public init(
-        lease: Lease, kind: String, input: JSONText, dependencies: [DependencyOutput] = [], tries: Int = 0,
-        retry: RetryPolicy = .never, timeout: Duration? = nil, isSuspect: Bool = false,
-        onBegin: @escaping @Sendable () -> Void = {},
+        lease: Lease, kind: String, input: JSONText, program: ProgramDefinition? = nil,
+        dependencies: [DependencyOutput] = [], tries: Int = 0, retry: RetryPolicy = .never, timeout: Duration? = nil,
+        isSuspect: Bool = false, onBegin: @escaping @Sendable () -> Void = {},
         onProgress: @escaping @Sendable (OperationProgress) -> Void = { _ in },
         onConnections: @escaping @Sendable (JSONText) -> Void = { _ in },
         onUsage: @escaping @Sendable (AttemptUsage) -> Void = { _ in },
@@ -80,6 +82,7 @@ public struct HostedAttempt: Sendable {
         self.lease = lease
         self.kind = kind
         self.input = input
+        self.program = program
         self.dependencies = dependencies
         self.tries = tries
         self.retry = retry

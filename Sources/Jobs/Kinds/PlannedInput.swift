@@ -16,12 +16,15 @@ public struct PlannedInput: Sendable, Hashable {
     public var input: JSONText
     /// The parts that may still be added.
     public var stage: Stage
+    /// The program of the definition; nil unless the kind is ``ProgramDefinition/kind``.
+    public var program: ProgramDefinition?
 
     /// Creates a planned input.
-    public init(kind: String, input: JSONText, stage: Stage) {
+    public init(kind: String, input: JSONText, stage: Stage, program: ProgramDefinition? = nil) {
         self.kind = kind
         self.input = input
         self.stage = stage
+        self.program = program
     }
 
     /// Decodes the input in the same way as the kind does when it runs.

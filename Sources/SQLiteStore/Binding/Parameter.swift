@@ -17,7 +17,8 @@ enum Parameter: UInt8, ParameterName {
     // Counts of jobs by state.
     case blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped
     // Settings.
-    case limit, weight, summary, timeout, body, problem, revision, inputType, outputType, accepts, offers, fields
+    case limit, weight, summary, timeout, body, problem, revision, inputType, outputType, accepts, offers, fields,
+        program
     // Ranges and filters.
     case first, last, above, below, states, outcomes, jobs, fingerprint
     // The row of table `clock`.

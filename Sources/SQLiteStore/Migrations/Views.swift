@@ -212,13 +212,14 @@ extension Migration {
                     \(time("definition.updated_ms")) AS updated,
                     definition.summary                         AS summary,
                     definition.problem                         AS problem,
-                    NULL                                       AS body
+                    NULL                                       AS body,
+                    definition.program                         AS program
         FROM        definition
         WHERE       definition.replaced_ms IS NULL
         UNION ALL
         SELECT      graph_definition.name, 'graph', graph_definition.revision, NULL, NULL, NULL, NULL, NULL, NULL,
                     \(time("graph_definition.updated_ms")), graph_definition.summary, graph_definition.problem,
-                    graph_definition.body
+                    graph_definition.body, NULL
         FROM        graph_definition
         WHERE       graph_definition.replaced_ms IS NULL
         """

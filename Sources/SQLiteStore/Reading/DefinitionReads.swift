@@ -43,7 +43,8 @@ extension Reader {
 
 struct DefinitionStatements: StatementGroup {
     static let select: SQL = """
-        SELECT id, name, revision, kind, summary, queue, priority, retry, timeout_ms, input, updated_ms, problem
+        SELECT id, name, revision, kind, summary, queue, priority, retry, timeout_ms, input, updated_ms, problem,
+               program
         FROM   definition
         """
     static let selectGraph: SQL = """

@@ -64,7 +64,7 @@ extension Writer {
             .name <- definition.name, .kind <- definition.kind, .summary <- definition.summary,
             .queue <- definition.queue, .priority <- definition.priority, .retry <- definition.retry.json,
             .tries <- definition.retry.tries, .timeout <- definition.timeout?.milliseconds, .input <- definition.input,
-            .now <- now,
+            .now <- now, .program <- definition.program?.json,
         ])
         memory.admit(DefinitionID(connection.lastInsertedRow), kind: definition.kind)
         definitionsChanged = true
@@ -102,7 +102,8 @@ private func encode(_ fields: [InputField]) throws(SQLiteError) -> [UInt8] {
 }
 
 extension Statement {
-    /// Columns: id, name, revision, kind, summary, queue, priority, retry, timeout_ms, input, updated_ms, problem.
+    /// Columns: id, name, revision, kind, summary, queue, priority, retry, timeout_ms, input, updated_ms, problem,
+    /// program.
     func storedDefinition() -> StoredDefinition {
         var retry = RetryPolicy.never
         var unreadable: String?
@@ -111,12 +112,19 @@ extension Statement {
         } catch {
             unreadable = "retry: \(error)"
         }
+        var program: ProgramDefinition?
+        do throws(ShapeProblem) {
+            program = try json(12).map { (json) throws(ShapeProblem) in try ProgramDefinition(json: json, at: []) }
+        } catch {
+            unreadable = "\(error)"
+        }
         return StoredDefinition(
             id: DefinitionID(integer(0)), revision: Int(integer(2)),
             definition: Definition(
                 name: string(1), kind: string(3), summary: optionalString(4), queue: string(5),
                 priority: Priority(rawValue: Int(integer(6))) ?? .normal,
-                retry: retry, timeout: optionalInteger(8).map { .milliseconds($0) }, input: json(9) ?? .emptyObject),
+                retry: retry, timeout: optionalInteger(8).map { .milliseconds($0) }, input: json(9) ?? .emptyObject,
+                program: program),
             updatedAt: timestamp(10), problem: optionalString(11), unreadable: unreadable)
     }
 

@@ -57,9 +57,9 @@ struct SettingsStatements: StatementGroup {
     let insertDefinition = Statement(
         """
         INSERT INTO definition (name, revision, kind, summary, queue, priority, retry, max_tries, timeout_ms,
-                                input, updated_ms)
+                                input, updated_ms, program)
         VALUES (:name, 1 + coalesce((SELECT max(revision) FROM definition WHERE name = :name), 0),
-                :kind, :summary, :queue, :priority, :retry, :tries, :timeout, :input, :now)
+                :kind, :summary, :queue, :priority, :retry, :tries, :timeout, :input, :now, :program)
         """)
     let retireDefinition = Statement(
         """

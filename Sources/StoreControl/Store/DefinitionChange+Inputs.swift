@@ -27,7 +27,8 @@ extension DefinitionChange {
         for definition in definitions { known[definition.name] = definition }
         let own = definitions.map { definition in
             OwnInput(
-                planned: PlannedInput(kind: definition.kind, input: definition.input, stage: .definition),
+                planned: PlannedInput(
+                    kind: definition.kind, input: definition.input, stage: .definition, program: definition.program),
                 definition: definition.name)
         }
         return own
@@ -38,7 +39,8 @@ extension DefinitionChange {
                     else { return nil }
                     return OwnInput(
                         planned: PlannedInput(
-                            kind: definition.kind, input: defaults.overlaid(by: input).text, stage: .definition),
+                            kind: definition.kind, input: defaults.overlaid(by: input).text, stage: .definition,
+                            program: definition.program),
                         definition: definition.name, node: (graph.name, node.name))
                 }
             }

@@ -231,7 +231,7 @@ struct InputChecker {
             let fields = job.input.flatMap(JSONObject.init) ?? JSONObject()
             return PlannedInput(
                 kind: definition.kind, input: defaults.overlaid(by: fields).text,
-                stage: job.dependencies.isEmpty ? .whole : .waiting)
+                stage: job.dependencies.isEmpty ? .whole : .waiting, program: definition.program)
         }
     }
 }

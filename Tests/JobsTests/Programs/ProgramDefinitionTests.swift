@@ -1,0 +1,211 @@
+import OperationTypes
+import Testing
+
+@testable import Jobs
+
+@Suite struct ProgramDefinitionTests {
+    private func definition(_ json: String) throws(ShapeProblem) -> ProgramDefinition {
+        try ProgramDefinition(json: JSONText(trusted: Array(json.utf8)), at: [])
+    }
+
+    private func problem(_ json: String) -> String? {
+        do throws(ShapeProblem) {
+            _ = try definition(json)
+            return nil
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    private func arguments(_ json: String, _ input: String) throws -> [String] {
+        let program = try definition(json)
+        let input = try program.completed(try JSONText(checking: Array(input.utf8)))
+        return try program.arguments(for: input, output: "/w/output")
+    }
+
+    @Test func everyPartIsKeptInItsJSON() throws {
+        let text =
+            #"{"program":["/usr/bin/convert","{file}","-resize","{width}x","png:{output}"],"fields":{"file":{"type":"string","required":true},"width":{"type":"integer","default":320},"style":{"type":"string","choices":["a","b"],"summary":"S"}},"stdin":"json","result":"file","exit":{"2":{"fail":"bad_image"},"3":"succeed","74":{"retry":"busy"},"75":"retry"},"limits":{"memory":"512MiB","cpu":2,"processes":64,"file":"2GiB","log":"4MiB"},"environment":{"A":"1","TZ":"UTC"}}"#
+        let program = try definition(text)
+        #expect(program.json.string == text)
+        #expect(try definition(program.json.string) == program)
+        #expect(program.fields?.map(\.name) == ["file", "width", "style"])
+    }
+
+    @Test func defaultsAreTheSafeOnes() throws {
+        let program = try definition(#"{"program":["/bin/true"]}"#)
+        #expect(program.standardInput == .json)
+        #expect(program.result == .none)
+        #expect(program.fields == nil)
+        #expect(program.limits == ProgramLimits())
+    }
+
+    @Test(arguments: [
+        (#"{}"#, "program: is missing; it is required"),
+        (#"{"program":[]}"#, "program: the list is empty; begin it with the absolute path of an executable"),
+        (#"{"program":["convert"]}"#, "program.0: expected the absolute path of an executable, found \"convert\""),
+        (#"{"program":["/bin/{x}"]}"#, "program.0: a job cannot choose the executable; write a path without { and }"),
+        (#"{"program":["/bin/a",3]}"#, "program.1: expected a string, found 3; put it in quotes"),
+        (
+            #"{"program":["/bin/a","{x"]}"#,
+            "program.1: contains a single \"{\"; write \"{{\" for the character, or {name} for a field"
+        ),
+        (
+            #"{"program":["/bin/a","x}"]}"#,
+            "program.1: contains a single \"}\"; write \"}}\" for the character, or {name} for a field"
+        ),
+        (#"{"program":["/bin/a","{x}"]}"#, "program.1: unknown field \"x\"; describe it under \"fields\""),
+        (
+            #"{"program":["/bin/a","{fiel}"],"fields":{"file":{}}}"#,
+            "program.1: unknown field \"fiel\"; did you mean \"file\"?"
+        ),
+        (#"{"program":["/bin/a","{output}"]}"#, "program.1: {output} is allowed only with result: file; add it"),
+        (
+            #"{"program":["/bin/a"],"result":"file"}"#,
+            "result: is file, but no argument contains {output}; add one"
+        ),
+        (
+            #"{"program":["/bin/a","{x}"],"fields":{"x":{"type":"object"}}}"#,
+            "program.1: the field \"x\" is an object, which cannot be an argument; the program can read it from standard input"
+        ),
+        (
+            #"{"program":["/bin/a"],"stdin":"none","fields":{"x":{}}}"#,
+            "fields.x: no argument contains {x}; add one, or write stdin: json"
+        ),
+        (
+            #"{"program":["/bin/a"],"fields":{"x":{"required":true,"default":"y"}}}"#,
+            "fields.x.default: a required field has no default; remove one of them"
+        ),
+        (
+            #"{"program":["/bin/a"],"fields":{"x":{"type":"integer","default":"y"}}}"#,
+            "fields.x.default: the field \"x\" must be a whole number, found a string"
+        ),
+        (
+            #"{"program":["/bin/a"],"fields":{"output":{}}}"#,
+            "fields.output: the name has another meaning; rename the field"
+        ),
+        (
+            #"{"program":["/bin/a"],"exit":{"0":"retry"}}"#,
+            "exit.0: expected an exit code from 1 to 255; 0 always succeeds"
+        ),
+        (
+            #"{"program":["/bin/a"],"exit":{"1":"ignore"}}"#,
+            "exit.1: expected retry, succeed or {fail: CODE}, found \"ignore\""
+        ),
+        (
+            #"{"program":["/bin/a"],"exit":{"1":{"fail":"Bad"}}}"#,
+            "exit.1.fail: \"Bad\" is not a failure code; use a-z, 0-9 and \"_\""
+        ),
+        (
+            #"{"program":["/bin/a"],"environment":{"LD_PRELOAD":"/x"}}"#,
+            "environment.LD_PRELOAD: makes the program load other code; set it in a script that runs the program"
+        ),
+        (
+            #"{"program":["/bin/a"],"environment":{"HALYARD_JOB":"1"}}"#,
+            "environment.HALYARD_JOB: is set by the daemon; remove it"
+        ),
+        (
+            #"{"program":["/bin/a"],"environment":{"A=B":"1"}}"#,
+            "environment.A=B: is not a name for a variable; use letters, digits and \"_\""
+        ),
+        (
+            #"{"program":["/bin/a"],"limits":{"memory":"1KiB"}}"#,
+            "limits.memory: expected \(ByteSize.validText(in: 1 << 20...1 << 50)), found \"1KiB\""
+        ),
+        (
+            #"{"program":["/bin/a"],"limits":{"output":"1KiB"}}"#,
+            "limits.output: is allowed only with result: text, json or lines; limit a file with \"file\""
+        ),
+    ])
+    func badDefinitionsAreRefusedWithTheRemedy(_ json: String, _ expected: String) {
+        #expect(problem(json) == expected)
+    }
+
+    // MARK: Arguments
+
+    private static let echo =
+        #"{"program":["/bin/a","{text}","n={count}","{{{flag}}}","--","{rest}"],"fields":{"text":{},"count":{"type":"number","default":3},"flag":{"type":"boolean"},"rest":{}}}"#
+
+    @Test(arguments: [
+        (#"{"text":"a b"}"#, ["a b", "n=3", "--"]),
+        (
+            #"{"text":"a'b\"c\n$(d) `e` ;*","count":1.50,"flag":true}"#,
+            ["a'b\"c\n$(d) `e` ;*", "n=1.50", "{true}", "--"]
+        ),
+        (#"{"count":-7,"rest":"-x"}"#, ["n=-7", "--", "-x"]),
+        (#"{"text":"","flag":null,"rest":"{text}"}"#, ["", "n=3", "--", "{text}"]),
+        (#"{"text":"/bin/sh","count":2e3}"#, ["/bin/sh", "n=2000", "--"]),
+    ])
+    func aValueIsOneArgumentOrAPartOfOne(_ input: String, _ expected: [String]) throws {
+        #expect(try arguments(Self.echo, input) == expected)
+    }
+
+    @Test func aValueCannotBecomeAnOption() throws {
+        #expect(throws: ProgramInputProblem.self) { try arguments(Self.echo, #"{"text":"-o"}"#) }
+        let pair = #"{"program":["/bin/a","{a}{b}"],"fields":{"a":{},"b":{}}}"#
+        #expect(throws: ProgramInputProblem.self) { try arguments(pair, #"{"a":"","b":"-o"}"#) }
+        #expect(try arguments(pair, #"{"a":"x","b":"-o"}"#) == ["x-o"])
+        let number = #"{"program":["/bin/a","{n}"],"fields":{"n":{"type":"integer"}}}"#
+        #expect(throws: ProgramInputProblem.self) { try arguments(number, #"{"n":-1}"#) }
+    }
+
+    @Test func theOutputIsAPathInAnArgument() throws {
+        let json = #"{"program":["/bin/a","png:{output}"],"result":"file"}"#
+        #expect(try arguments(json, "{}") == ["png:/w/output"])
+    }
+
+    @Test func aNullByteIsRefused() throws {
+        let program = try definition(Self.echo)
+        let input = try #require(JSONObject(JSONText(trusted: Array(#"{"text":"a\u0000b"}"#.utf8))))
+        #expect(throws: ProgramInputProblem.self) { try program.arguments(for: input, output: "") }
+    }
+
+    // MARK: The catalog
+
+    private static let kind = KindDescription(
+        name: "program", summary: "Runs a program", inputType: "Program.Input", outputType: "Program.Output",
+        accepts: "[AnyOutput]", offers: "Program.Output", fields: [])
+
+    private func catalog(_ definitions: [Definition]) -> Catalog {
+        Catalog(DefinitionSet(kinds: [Self.kind], definitions: Fixtures.stored(definitions)))
+    }
+
+    @Test func inputsAreCheckedAgainstTheDefinitionsOwnFields() throws {
+        let json =
+            #"{"name":"t","kind":"program","program":["/bin/a","{file}","{n}"],"fields":{"file":{"required":true},"n":{"type":"integer","default":3}}}"#
+        let definition = try Definition(json: JSONText(trusted: Array(json.utf8)), at: [])
+        #expect(try Definition(json: definition.json, at: []) == definition)
+        let catalog = catalog([definition])
+        #expect(catalog.problems == [])
+        func problems(_ input: String?) -> [String] {
+            catalog.problems(of: Submission(.definition("t"), input: input.map { JSONText(trusted: Array($0.utf8)) }))
+                .map { "\($0)" }
+        }
+        #expect(problems(#"{"file":"x"}"#) == [])
+        #expect(problems(nil) == ["the field \"file\" is missing; add it"])
+        #expect(problems(#"{"file":3}"#) == ["the field \"file\" must be a string, found a number"])
+        #expect(
+            problems(#"{"file":"x","program":["/bin/sh"]}"#) == ["unknown field \"program\"; the fields are file, n"])
+        let input = try catalog.input(for: "t", arguments: ["a", "5"], sets: [])
+        #expect(input?.string == #"{"file":"a","n":5}"#)
+    }
+
+    @Test func theFieldsOfAProgramBelongToItsKind() {
+        let json = #"{"name":"t","kind":"upload","program":["/bin/a"]}"#
+        #expect(throws: ShapeProblem(path: ["program"], message: "is allowed only with kind: program; remove it")) {
+            try Definition(json: JSONText(trusted: Array(json.utf8)), at: [])
+        }
+        let problems = catalog([Definition(name: "t", kind: "program")]).problems
+        #expect(problems.map(\.reason) == [.badProgram(isMissing: true)])
+    }
+
+    /// Without fields, a program that reads standard input accepts any object; one that reads nothing accepts none.
+    @Test(arguments: [("json", true), ("none", false)])
+    func aProgramWithoutFieldsAcceptsWhatItReads(_ stdin: String, _ isAccepted: Bool) throws {
+        let json = #"{"name":"t","kind":"program","program":["/bin/a"],"stdin":"\#(stdin)"}"#
+        let catalog = catalog([try Definition(json: JSONText(trusted: Array(json.utf8)), at: [])])
+        let problems = catalog.problems(
+            of: Submission(.definition("t"), input: JSONText(trusted: Array(#"{"x":1}"#.utf8))))
+        #expect(problems.isEmpty == isAccepted)
+    }
+}
