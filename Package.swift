@@ -123,6 +123,8 @@ let package = Package(
         // The durable model.
         module("Jobs", ["CalendarEvents", "CivilCalendar", "OperationTypes"]),
         tests("Jobs", ["OperationTypes", "Programs"]),
+        // The files of jobs: logs and results. Knows nothing of processes.
+        module("JobFiles", ["CNettle", "Jobs"]),
         module("JobStoreContract", ["CalendarEvents", "Jobs", "OperationTypes"]),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         module("YAML", ["CYAML"]),

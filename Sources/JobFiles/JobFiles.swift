@@ -1,0 +1,88 @@
+import Glibc
+import Jobs
+import Synchronization
+
+/// The files that the daemon keeps with jobs: the logs of their attempts, and the files that are their results.
+///
+/// All functions block on the disk, so call them on a dedicated thread. Only one process at a time may write: the holder
+/// of the database's lock. Others may read.
+public final class JobFiles: Sendable {
+    /// The folder of all files. It is created with the first file.
+    public let folder: String
+    let places: Places
+    let now: @Sendable () -> Timestamp
+    private let state = Mutex(State())
+
+    private struct State {
+        /// The logs that are being written by this process.
+        var live: Set<Lease> = []
+        var observers: [JobID: [Int: @Sendable () -> Void]] = [:]
+        var nextObserver = 0
+    }
+
+    /// The limit of a log for an attempt whose definition sets none, in bytes.
+    public static let defaultLogLimit = 4 << 20
+
+    /// - Parameter now: Returns the time of the wall clock, which the lines of logs are stored with.
+    public init(folder: String, now: @escaping @Sendable () -> Timestamp = wallClock) {
+        self.folder = folder
+        places = Places(folder: folder)
+        self.now = now
+    }
+
+    // MARK: Logs
+
+    /// Begins the log of an attempt. If the attempt has a log already, its content is removed.
+    ///
+    /// - Parameters:
+    ///   - limit: The size in bytes beyond which the middle of the log is removed; at least 4096.
+    ///   - onLines: Receives the lines for the daemon's own log, on the thread that appends: without hidden characters,
+    ///     cut after 4096 bytes, and at most 100 each second, with a line that counts the others.
+    /// - Throws: ``JobFilesError``. Retrying is safe, and so is running the attempt without a log.
+    public func beginLog(
+        of lease: Lease, limit: Int = JobFiles.defaultLogLimit, onLines: (@Sendable ([String]) -> Void)? = nil
+    ) throws(JobFilesError) -> AttemptLog {
+        try places.makeFolder(of: lease.job)
+        for number in try places.segments(of: lease) { try Folder.unlinkFile(places.segment(number, of: lease)) }
+        let writer = try LogWriter(places, lease, limit: limit, now: now())
+        state.withLock { _ = $0.live.insert(lease) }
+        wake(lease.job)
+        return AttemptLog(writer, of: lease, in: self, onLines: onLines)
+    }
+
+    /// Whether this process is writing the attempt's log.
+    public func isLive(_ lease: Lease) -> Bool { state.withLock { $0.live.contains(lease) } }
+
+    /// Calls `wake` whenever a log of the job begins, grows or ends, until the observation is cancelled or released. `wake`
+    /// runs on the thread that writes, and must return at once.
+    public func observe(_ job: JobID, _ wake: @escaping @Sendable () -> Void) -> StoreObservation {
+        let number = state.withLock { state in
+            state.nextObserver += 1
+            state.observers[job, default: [:]][state.nextObserver] = wake
+            return state.nextObserver
+        }
+        return StoreObservation { [weak self] in
+            self?.state.withLock { state in
+                state.observers[job]?[number] = nil
+                if state.observers[job]?.isEmpty == true { state.observers[job] = nil }
+            }
+        }
+    }
+
+    func wake(_ job: JobID) {
+        let observers = state.withLock { $0.observers[job] }
+        observers?.values.forEach { $0() }
+    }
+
+    func end(_ lease: Lease) {
+        state.withLock { _ = $0.live.remove(lease) }
+        wake(lease.job)
+    }
+
+    /// The time of `CLOCK_REALTIME`.
+    @Sendable public static func wallClock() -> Timestamp {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+}

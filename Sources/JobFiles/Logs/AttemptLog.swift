@@ -1,0 +1,66 @@
+import Jobs
+import Synchronization
+
+/// The log of a running attempt.
+///
+/// A dedicated thread passes it what the attempt writes. Errors never reach that thread: when the disk is full or fails,
+/// the log ends with a mark, which readers show, and the attempt goes on.
+public final class AttemptLog: Sendable {
+    /// The attempt that the log belongs to.
+    public let lease: Lease
+    private let files: JobFiles
+    private let state: Mutex<State>
+    private let onLines: (@Sendable ([String]) -> Void)?
+
+    private struct State {
+        var writer: LogWriter
+        var journal = JournalLines()
+        var isFinished = false
+    }
+
+    init(_ writer: LogWriter, of lease: Lease, in files: JobFiles, onLines: (@Sendable ([String]) -> Void)?) {
+        self.lease = lease
+        self.files = files
+        self.onLines = onLines
+        state = Mutex(State(writer: writer))
+    }
+
+    deinit { finish() }
+
+    /// Adds bytes that the attempt wrote. They need not end with a line break.
+    ///
+    /// Complete lines are written to the file before this returns, with one `write` for most chunks, and readers that
+    /// follow the log are woken. The disk is the only thing that this waits for, and nothing is synchronized with it: a
+    /// power cut may lose the last seconds of a log. Does nothing after ``finish()``.
+    public func append(_ bytes: UnsafeRawBufferPointer) {
+        if bytes.isEmpty { return }
+        let now = files.now()
+        let lines = state.withLock { state -> [String] in
+            if state.isFinished { return [] }
+            state.writer.add(bytes, now: now)
+            return onLines == nil ? [] : state.journal.add(bytes, now: now)
+        }
+        files.wake(lease.job)
+        if !lines.isEmpty { onLines?(lines) }
+    }
+
+    /// Adds bytes that the attempt wrote, as ``append(_:)-(UnsafeRawBufferPointer)`` does.
+    public func append(_ bytes: [UInt8]) { bytes.withUnsafeBytes { append($0) } }
+
+    /// Ends the log with the rest of its last line. Readers that follow it see the end. Further calls do nothing.
+    public func finish() {
+        let now = files.now()
+        let lines = state.withLock { state -> [String]? in
+            if state.isFinished { return nil }
+            state.isFinished = true
+            state.writer.finish(now: now)
+            return onLines == nil ? [] : state.journal.finish(now: now)
+        }
+        guard let lines else { return }
+        files.end(lease)
+        if !lines.isEmpty { onLines?(lines) }
+    }
+
+    /// The error that ended the log early, such as `ENOSPC`; nil if there was none.
+    public var failure: Int32? { state.withLock { $0.writer.failure == 0 ? nil : $0.writer.failure } }
+}
