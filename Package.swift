@@ -59,7 +59,7 @@ let package = Package(
         .library(
             name: "Halyard",
             targets: [
-                "OperationTypes", "Jobs", "JobStoreContract", "SQLiteStore", "Definitions", "Runner",
+                "OperationTypes", "Jobs", "JobFiles", "JobStoreContract", "SQLiteStore", "Definitions", "Runner",
                 "WebSyntax", "Web", "Pages", "Kinds", "ControlProtocol", "StoreControl",
                 "Client", "Daemon",
             ]),
@@ -125,6 +125,7 @@ let package = Package(
         tests("Jobs", ["OperationTypes", "Programs"]),
         // The files of jobs: logs and results. Knows nothing of processes.
         module("JobFiles", ["CNettle", "Jobs"]),
+        tests("JobFiles", ["Jobs"]),
         module("JobStoreContract", ["CalendarEvents", "Jobs", "OperationTypes"]),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         module("YAML", ["CYAML"]),
@@ -296,10 +297,12 @@ let package = Package(
         module("ControlProtocol", ["Jobs", "OperationTypes"]),
         tests("ControlProtocol", ["CalendarEvents", "Jobs", "OperationTypes"]),
         // The verbs over a store: in the daemon, and in a command that holds the database's lock.
-        module("StoreControl", ["CalendarEvents", "ControlProtocol", "Definitions", "Jobs", "OperationTypes"]),
+        module(
+            "StoreControl",
+            ["CalendarEvents", "ControlProtocol", "Definitions", "JobFiles", "Jobs", "OperationTypes"]),
         tests(
             "StoreControl",
-            ["CalendarEvents", "ControlProtocol", "Jobs", "OperationTypes", "Programs", "SQLiteStore"]),
+            ["CalendarEvents", "ControlProtocol", "JobFiles", "Jobs", "OperationTypes", "Programs", "SQLiteStore"]),
         module(
             "API",
             [
@@ -315,8 +318,8 @@ let package = Package(
         tests(
             "API",
             [
-                "Client", "ControlProtocol", "Jobs", "OperationTypes", "Programs", "SQLiteStore", "StoreControl",
-                .product(name: "Logging", package: "swift-log"),
+                "Client", "ControlProtocol", "JobFiles", "Jobs", "OperationTypes", "Programs", "SQLiteStore",
+                "StoreControl", .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -335,15 +338,15 @@ let package = Package(
         module(
             "Commands",
             [
-                "CalendarEvents", "CivilCalendar", "Client", "ControlProtocol", "Jobs", "OperationTypes", "SQLiteStore",
-                "StoreControl", "WorkerConformance",
+                "CalendarEvents", "CivilCalendar", "Client", "ControlProtocol", "JobFiles", "Jobs", "OperationTypes",
+                "SQLiteStore", "StoreControl", "WorkerConformance",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         tests(
             "Commands",
             [
-                "API", "Client", "ControlProtocol", "Jobs", "OperationTypes", "Programs", "SQLite", "SQLiteInspection",
-                "SQLiteStore", "SampleWorker", "StoreControl",
+                "API", "Client", "ControlProtocol", "JobFiles", "Jobs", "OperationTypes", "Programs", "SQLite",
+                "SQLiteInspection", "SQLiteStore", "SampleWorker", "StoreControl",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ], exclude: ["Golden"]),
@@ -356,10 +359,10 @@ let package = Package(
         module(
             "Daemon",
             [
-                "API", "CCrashMark", "CalendarEvents", "ControlProtocol", "Definitions", "Jobs", "OperationTypes",
-                "Processes", "Runner", "SQLiteStore", "Settings", "StoreControl", "Systemd", "WorkerProtocol",
-                "Workers",
-                "YAML", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "API", "CCrashMark", "CalendarEvents", "ControlProtocol", "Definitions", "JobFiles", "Jobs",
+                "OperationTypes", "Processes", "Runner", "SQLiteStore", "Settings", "StoreControl", "Systemd",
+                "WorkerProtocol", "Workers", "YAML",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

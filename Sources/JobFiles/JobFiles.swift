@@ -18,6 +18,8 @@ public final class JobFiles: Sendable {
         var live: Set<Lease> = []
         var observers: [JobID: [Int: @Sendable () -> Void]] = [:]
         var nextObserver = 0
+        /// The jobs that kept a file since the start, until they are settled.
+        var unsettled: Set<JobID> = []
     }
 
     /// The limit of a log for an attempt whose definition sets none, in bytes.
@@ -28,6 +30,19 @@ public final class JobFiles: Sendable {
         self.folder = folder
         places = Places(folder: folder)
         self.now = now
+    }
+
+    /// The files of the jobs of a database: in the folder `files` next to it.
+    public convenience init(
+        nextTo database: String, now: @escaping @Sendable () -> Timestamp = JobFiles.wallClock
+    ) {
+        self.init(folder: Self.folder(nextTo: database), now: now)
+    }
+
+    /// The folder of the files of a database's jobs.
+    public static func folder(nextTo database: String) -> String {
+        guard let slash = database.lastIndex(of: "/") else { return "files" }
+        return database[...slash] + "files"
     }
 
     // MARK: Logs
@@ -66,6 +81,15 @@ public final class JobFiles: Sendable {
                 state.observers[job]?[number] = nil
                 if state.observers[job]?.isEmpty == true { state.observers[job] = nil }
             }
+        }
+    }
+
+    /// Whether the job kept a file since the start and was not settled yet. Reads no file.
+    public func isUnsettled(_ job: JobID) -> Bool { state.withLock { $0.unsettled.contains(job) } }
+
+    func setUnsettled(_ job: JobID, _ isUnsettled: Bool) {
+        state.withLock { state in
+            if isUnsettled { state.unsettled.insert(job) } else { state.unsettled.remove(job) }
         }
     }
 

@@ -18,7 +18,7 @@ import Testing
         let routes = Set(
             RouteTable(
                 control: PartialControl(), answers: Answers(limits: ServerLimits(), stop: StopSignal()),
-                stop: StopSignal()
+                limits: ServerLimits(), stop: StopSignal()
             ).descriptions)
         let methods: Set = ["get", "put", "post", "patch", "delete"]
         var documented: Set<String> = []

@@ -5,7 +5,7 @@ import Jobs
 
 extension RouteTable {
     /// Every path of the socket. A test checks that `openapi.json` describes the same paths.
-    init(control: any JobControl, answers: Answers, stop: StopSignal) {
+    init(control: any JobControl, answers: Answers, limits: ServerLimits, stop: StopSignal) {
         self.init()
         for route in Route.all(of: control) {
             guard let method = HTTPRequest.Method(rawValue: route.method.rawValue) else { preconditionFailure() }
@@ -16,6 +16,7 @@ extension RouteTable {
         }
         EnqueueRoutes(control: control).add(to: &self)
         WatchRoutes(control: control, memory: answers.memory, stop: stop).add(to: &self)
+        FileRoutes(control: control, memory: answers.memory, limits: limits, stop: stop).add(to: &self)
         on(.post, "spool") { _, context in
             let file = try await control.spool(context.body.chunks, size: context.body.length)
             return Response(bytes: SpoolAnswer(file: file).json.line, status: .created)

@@ -41,7 +41,7 @@ struct ControlResponder: Sendable {
         isAllowed: @escaping ControlServer.PeerCheck
     ) {
         let answers = Answers(limits: limits, stop: stop)
-        replies = .routes(RouteTable(control: control, answers: answers, stop: stop))
+        replies = .routes(RouteTable(control: control, answers: answers, limits: limits, stop: stop))
         memory = answers.memory
         self.limits = limits
         deadlines = BodyDeadlines(limits.body)

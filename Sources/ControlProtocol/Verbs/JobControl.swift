@@ -14,7 +14,9 @@ import Jobs
 ///   state, can simply be repeated. To repeat `enqueue(_:)` or ``JobVerbs/retry(_:dependents:key:)`` safely, use
 ///   a key.
 /// - `storage` and `internal`: the daemon's log says more.
-public protocol JobControl: JobVerbs, GraphVerbs, QueueVerbs, DefinitionVerbs, ScheduleVerbs, DaemonVerbs {
+public protocol JobControl: JobVerbs, GraphVerbs, QueueVerbs, DefinitionVerbs, ScheduleVerbs, DaemonVerbs,
+    JobFileVerbs
+{
     /// The path of the database, as the program that opened it names it; nil before the daemon's first answer.
     var databasePath: String? { get }
 

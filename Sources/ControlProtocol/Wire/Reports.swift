@@ -15,6 +15,10 @@ public struct JobDetail: Sendable, Hashable {
     public var dependents: [Neighbour]
     /// The last progress report of the running attempt; nil if there is none.
     public var progress: OperationProgress?
+    /// The log of the last attempt that has one; nil if there is none.
+    public var log: LogReport?
+    /// The file that is the job's result; nil if there is none.
+    public var file: FileReport?
 
     /// A job at the other end of an edge.
     public typealias Neighbour = Jobs.Neighbour
@@ -22,7 +26,7 @@ public struct JobDetail: Sendable, Hashable {
     /// Creates a detail from its parts.
     public init(
         job: JobRecord, result: JobResult?, attempts: [AttemptRecord], dependencies: [Neighbour],
-        dependents: [Neighbour], progress: OperationProgress?
+        dependents: [Neighbour], progress: OperationProgress?, log: LogReport? = nil, file: FileReport? = nil
     ) {
         self.job = job
         self.result = result
@@ -30,6 +34,8 @@ public struct JobDetail: Sendable, Hashable {
         self.dependencies = dependencies
         self.dependents = dependents
         self.progress = progress
+        self.log = log
+        self.file = file
     }
 }
 

@@ -1,5 +1,6 @@
 import ControlProtocol
 import Glibc
+import JobFiles
 import Jobs
 import Runner
 import StoreControl
@@ -7,7 +8,7 @@ import StoreControl
 extension DaemonHooks {
     /// Creates the hooks through which the control verbs reach the daemon.
     init(
-        runner: JobRunner, workers: WorkerSet, startedAt: Timestamp, spool: Spool,
+        runner: JobRunner, workers: WorkerSet, startedAt: Timestamp, spool: Spool, files: JobFiles,
         problems: @escaping @Sendable () -> [String],
         beginInputCheck: @escaping @Sendable () -> InputCheck,
         reload: @escaping @Sendable () async throws(ControlProblem) -> Void
@@ -39,6 +40,6 @@ extension DaemonHooks {
             },
             workers: { workers.records(now: wallClock()) },
             waitForWorker: { kind, isSuspect in workers.wait(of: kind, isSuspect: isSuspect) },
-            reload: reload, beginInputCheck: beginInputCheck, spool: spool)
+            reload: reload, beginInputCheck: beginInputCheck, spool: spool, files: files)
     }
 }

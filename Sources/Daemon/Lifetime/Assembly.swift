@@ -1,6 +1,7 @@
 import API
 import CalendarEvents
 import ControlProtocol
+import JobFiles
 import Jobs
 import Logging
 import Runner
@@ -20,6 +21,8 @@ struct Assembly {
     private let live: LiveConfiguration
     private let keeper: DefinitionKeeper
     private let runner: JobRunner
+    /// The logs and kept files of jobs, which kinds in the daemon write and callers read.
+    private let files: JobFiles
     private let reloader: Reloader
     /// Notices when the running daemon hangs, and when it does not end.
     private let hang: HangGuard
@@ -47,6 +50,7 @@ struct Assembly {
         self.surroundings = surroundings
         self.store = store
         self.workers = workers
+        files = JobFiles(nextTo: store.path)
         self.ending = ending
         hang = HangGuard(notifier: notifier, logger: logger, onHang: surroundings.onHang)
         live = LiveConfiguration(configuration)
@@ -211,7 +215,8 @@ struct Assembly {
     private func control(_ endpoint: ControlEndpoint) async throws -> StoreControl {
         let (checks, runner, reloader) = (BlockingChecks(), runner, reloader)
         let hooks = DaemonHooks(
-            runner: runner, workers: workers, startedAt: wallClock(), spool: endpoint.spool, problems: problems,
+            runner: runner, workers: workers, startedAt: wallClock(), spool: endpoint.spool, files: files,
+            problems: problems,
             beginInputCheck: {
                 let request = checks.request()
                 let inputs = InputCheck(kinds: runner.kinds)
@@ -229,6 +234,7 @@ struct Assembly {
             store: store, database: store.path, version: Version.current, daemon: hooks, catalog: keeper.catalog,
             now: { wallClock() })
         try await control.recoverSpool()
+        try await control.recoverFiles()
         return control
     }
 }

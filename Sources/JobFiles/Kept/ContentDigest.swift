@@ -1,15 +1,15 @@
 import CNettle
 
 /// The SHA-256 of bytes that are read in pieces.
-struct ContentDigest {
+package struct ContentDigest {
     private var state = sha256_ctx()
 
-    init() { nettle_sha256_init(&state) }
+    package init() { nettle_sha256_init(&state) }
 
-    mutating func add(_ bytes: [UInt8]) { nettle_sha256_update(&state, bytes.count, bytes) }
+    package mutating func add(_ bytes: [UInt8]) { nettle_sha256_update(&state, bytes.count, bytes) }
 
     /// The digest of all bytes so far, in hexadecimal.
-    var hexadecimal: String {
+    package var hexadecimal: String {
         var ending = state
         let bytes = [UInt8](unsafeUninitializedCapacity: 32) { space, count in
             nettle_sha256_digest(&ending, 32, space.baseAddress)

@@ -6,7 +6,7 @@ import Jobs
 /// Each call of ``next()`` returns the entries that arrived since the last one, so a reader that follows a log gets every
 /// line once, in order. Files that were removed while they were read can still be read; a gap is reported where the reader
 /// was too slow.
-public struct LogReader {
+public struct LogReader: Sendable {
     /// The attempt whose log is read.
     public let lease: Lease
     /// Whether the end of the log was returned.

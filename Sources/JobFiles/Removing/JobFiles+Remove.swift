@@ -17,6 +17,7 @@ extension JobFiles {
         // Not empty while other jobs of the group have files.
         _ = rmdir(places.group(of: job))
         try Folder.unlinkFile("\(places.unsettled)/\(job)")
+        setUnsettled(job, false)
     }
 
     // MARK: Files without a result
@@ -39,9 +40,11 @@ extension JobFiles {
             try Folder.unlinkFile(places.content(Lease(job: job, attempt: other)))
         }
         try Folder.unlinkFile("\(places.unsettled)/\(job)")
+        setUnsettled(job, false)
     }
 
     func markUnsettled(_ job: JobID) throws(JobFilesError) {
+        setUnsettled(job, true)
         try Folder.make(places.unsettled)
         let file = try OpenFile("\(places.unsettled)/\(job)", O_WRONLY | O_CREAT)
         try file.synchronize()

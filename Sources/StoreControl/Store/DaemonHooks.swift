@@ -1,4 +1,5 @@
 import ControlProtocol
+import JobFiles
 import Jobs
 import OperationTypes
 
@@ -66,6 +67,8 @@ public struct DaemonHooks: Sendable {
     public var beginInputCheck: (@Sendable () -> InputCheck)?
     /// The folder for files that callers send; nil to refuse them.
     public var spool: Spool?
+    /// The files of jobs, shared with the kinds that write them; nil for the folder `files` next to the database.
+    public var files: JobFiles?
 
     /// Creates hooks. Without further arguments there is no progress, there are no workers, a reload does nothing, and
     /// inputs are not checked.
@@ -81,7 +84,7 @@ public struct DaemonHooks: Sendable {
         },
         reload: @escaping @Sendable () async throws(ControlProblem) -> Void = {},
         beginInputCheck: (@Sendable () -> InputCheck)? = nil,
-        spool: Spool? = nil
+        spool: Spool? = nil, files: JobFiles? = nil
     ) {
         self.condition = condition
         self.progress = progress
@@ -91,5 +94,6 @@ public struct DaemonHooks: Sendable {
         self.reload = reload
         self.beginInputCheck = beginInputCheck
         self.spool = spool
+        self.files = files
     }
 }

@@ -1,4 +1,5 @@
 import ControlProtocol
+import JobFiles
 import Jobs
 import OperationTypes
 
@@ -13,7 +14,12 @@ public final class StoreControl: JobControl {
     let now: @Sendable () -> Timestamp
     let currentCatalog: CurrentCatalog
     let spoolUsers: SpoolUsers?
+    let files: JobFiles
+    let fileThread = FileThread()
+    private let settling: StoreObservation?
     private let watchBudget = WatchBudget()
+    /// Held during a prune, so that the mark for its crash belongs to one prune.
+    private let pruning = AsyncSemaphore(1)
     /// Held from the check of a change to definitions or queues until the change is written, so that the check
     /// stays valid.
     private let changing = AsyncSemaphore(1)
@@ -30,11 +36,12 @@ public final class StoreControl: JobControl {
     ///   - database: The path of the database, for the status.
     ///   - version: The version of this program, for the status.
     ///   - daemon: The daemon's contributions; nil if no daemon runs.
+    ///   - files: The files of jobs. Default: the daemon's, or the folder `files` next to the database.
     ///   - catalog: The store's catalog, if it is shared with other readers.
     ///   - now: Returns the time of the wall clock.
     public init(
         store: any JobStore, database: String, version: String, daemon: DaemonHooks? = nil,
-        catalog: CurrentCatalog? = nil,
+        files: JobFiles? = nil, catalog: CurrentCatalog? = nil,
         now: @escaping @Sendable () -> Timestamp
     ) {
         self.store = store
@@ -43,6 +50,10 @@ public final class StoreControl: JobControl {
         self.daemon = daemon
         self.now = now
         currentCatalog = catalog ?? CurrentCatalog(store: store)
+        let files = files ?? daemon?.files ?? JobFiles(nextTo: database)
+        self.files = files
+        // Nobody runs jobs without a daemon.
+        settling = daemon == nil ? nil : Self.settling(files, fileThread, in: store)
         spoolUsers = daemon?.spool.map { SpoolUsers(spool: $0, store: store) }
     }
 
@@ -52,13 +63,14 @@ public final class StoreControl: JobControl {
 
     public func job(_ id: JobID) async throws(ControlProblem) -> JobDetail {
         let job = try await record(id)
+        let (log, file) = await report(of: job)
         do throws(StoreError) {
             let dependencies = try await store.dependencies(of: id, onlyOpen: false, limit: Self.maxNeighbours)
             let dependents = try await store.dependents(of: id, limit: Self.maxNeighbours)
             return JobDetail(
                 job: job, result: try await store.result(of: id), attempts: try await store.attempts(of: id),
                 dependencies: dependencies.jobs, dependents: dependents,
-                progress: job.state == .running ? daemon?.progress(id) : nil)
+                progress: job.state == .running ? daemon?.progress(id) : nil, log: log, file: file)
         } catch {
             throw ControlProblem(error)
         }
@@ -86,6 +98,15 @@ public final class StoreControl: JobControl {
     }
 
     public func prune(_ request: PruneRequest) async throws(ControlProblem) -> PruneAnswer {
+        guard await pruning.wait() else { throw .endedBeforeItsTurn }
+        defer { pruning.signal() }
+        let files = files
+        // A crash or an error during an earlier prune may have left files anywhere.
+        let wasCut = try await fileThread.run { () throws(JobFilesError) in
+            let wasCut = files.isPruning
+            try files.beginPruning()
+            return wasCut
+        }
         var answer = PruneAnswer(deleted: 0)
         var below: JobID?
         repeat {
@@ -94,10 +115,14 @@ public final class StoreControl: JobControl {
             answer.keptByGraph += step.keptByGraph
             answer.keptByDependents += step.keptByDependents
             if step.deleted > 0 {
-                await spoolUsers?.releasePruned((step.next?.rawValue ?? 0)..<(below?.rawValue ?? .max))
+                let numbers = (step.next?.rawValue ?? 0)..<(below?.rawValue ?? .max)
+                await spoolUsers?.releasePruned(numbers)
+                if !wasCut { try await removeFilesOfPruned(numbers) }
             }
             below = step.next
         } while below != nil && !Task.isCancelled
+        if wasCut { try await removeFilesOfPruned(0..<Int64.max) }
+        try await fileThread.run { () throws(JobFilesError) in try files.endPruning() }
         return answer
     }
 

@@ -34,6 +34,8 @@ struct PartialControl: CallingControl {
     func watch(_ scope: WatchScope) async throws(ControlProblem) -> AsyncThrowingStream<WatchEvent, any Error> {
         try await watching(scope)
     }
+    func log(_: LogRequest) async throws(ControlProblem) -> AsyncThrowingStream<[LogPiece], any Error> { throw nothing }
+    func file(of _: JobID) async throws(ControlProblem) -> FileContent { throw nothing }
     func spool<Chunks: AsyncSequence & Sendable>(
         _: Chunks, size: Int64?
     ) async throws(ControlProblem) -> String where Chunks.Element == [UInt8] { throw nothing }

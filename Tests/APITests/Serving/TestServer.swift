@@ -2,6 +2,7 @@ import API
 import Client
 import ControlProtocol
 import Foundation
+import JobFiles
 import Jobs
 import Logging
 import OperationTypes
@@ -17,6 +18,7 @@ struct TestServer: Sendable {
     let control: StoreControl
     let client: SocketControl
     let reports: ProgressReports
+    let files: JobFiles
 
     var socket: String { directory + "/halyard.sock" }
     var spool: String { directory + "/spool" }
@@ -34,6 +36,7 @@ struct TestServer: Sendable {
         let store = try SQLiteJobStore.open(lock, options: .brief, clock: StoppedClock(wall: TestClock.start))
         try await prepare(store)
         let reports = ProgressReports()
+        let files = JobFiles(nextTo: directory + "/halyard.db") { clock.now }
         let hooks = DaemonHooks(
             condition: { .init(state: .running, pid: 42, startedAt: TestClock.start) },
             progress: { reports.latest($0) }, observeProgress: { _, observer in reports.observe(observer) },
@@ -55,7 +58,7 @@ struct TestServer: Sendable {
                     }
                 }
             },
-            spool: try Spool(directory: directory + "/spool", maxBytes: maxSpoolBytes))
+            spool: try Spool(directory: directory + "/spool", maxBytes: maxSpoolBytes), files: files)
         let control = StoreControl(
             store: store, database: directory + "/halyard.db", version: "test", daemon: hooks, now: { clock.now })
         let socket = try ControlSocket(path: directory + "/halyard.sock")
@@ -68,7 +71,9 @@ struct TestServer: Sendable {
         let running = Task { try await server.run() }
         do {
             let value = try await body(
-                TestServer(directory: directory, store: store, control: control, client: client, reports: reports))
+                TestServer(
+                    directory: directory, store: store, control: control, client: client, reports: reports, files: files
+                ))
             running.cancel()
             try await running.value
             await store.close()

@@ -1,0 +1,144 @@
+import ControlProtocol
+import JobFiles
+import Jobs
+
+extension StoreControl {
+    public func log(
+        _ request: LogRequest
+    ) async throws(ControlProblem) -> AsyncThrowingStream<[LogPiece], any Error> {
+        if request.offset > 0, request.attempt == nil {
+            throw ControlProblem(
+                .invalidRequest, "An offset belongs to one attempt. Name the attempt, or omit the offset.")
+        }
+        let stream = LogStream(request, files: files, thread: fileThread, store: store)
+        try await stream.open()
+        return AsyncThrowingStream { try await stream.next() }
+    }
+
+    public func file(of job: JobID) async throws(ControlProblem) -> FileContent {
+        let result = try await result(job)
+        guard let result, result.outcome == .succeeded else { throw .noFile(of: job, result?.outcome) }
+        let (files, thread) = (files, fileThread)
+        let opened = try await thread.run { () throws(JobFilesError) -> (file: KeptFile, reader: KeptFileReader)? in
+            guard let file = try files.file(of: job) else { return nil }
+            return (file, try files.open(file))
+        }
+        guard let opened else { throw .noFile(of: job, result.outcome) }
+        let pieces = FilePieces(reader: opened.reader, size: opened.file.size, thread: thread)
+        return FileContent(
+            file: FileReport(opened.file), chunks: AsyncThrowingStream { try await pieces.next() })
+    }
+
+    /// Returns the log and the file of a job, for its details; nil also for files that cannot be read, since the verbs for
+    /// the log and the file report the error.
+    func report(of job: JobRecord) async -> (log: LogReport?, file: FileReport?) {
+        let files = files
+        let log = try? await fileThread.run { () throws(JobFilesError) in try files.report(of: job) }
+        guard job.state == .succeeded else { return (log ?? nil, nil) }
+        let file = try? await fileThread.run { () throws(JobFilesError) in try files.file(of: job.id) }
+        return (log ?? nil, (file ?? nil).map { FileReport($0) })
+    }
+
+    // MARK: Removing
+
+    /// Removes the files of pruned jobs whose numbers are in the range.
+    func removeFilesOfPruned(_ numbers: Range<Int64>) async throws(ControlProblem) {
+        let files = files
+        var lists = try await fileThread.run { () throws(JobFilesError) in try files.jobsWithFiles(in: numbers) }
+        while true {
+            let current = lists
+            let (jobs, rest) = try await fileThread.run { () throws(JobFilesError) in
+                var lists = current
+                return (try lists.next(), lists)
+            }
+            guard let jobs else { return }
+            lists = rest
+            for job in jobs where try await mappingStoreErrors(await store.job(job)) == nil {
+                try await fileThread.run { () throws(JobFilesError) in try files.remove(job) }
+            }
+        }
+    }
+
+    /// Removes the files that a crash left behind: files of pruned jobs, and files of attempts whose success was not
+    /// stored. Call it once, before jobs run. Its cost does not depend on the number of jobs, unless the crash was during
+    /// a prune.
+    ///
+    /// - Throws: ``ControlProblem`` if a folder or the database cannot be read. Retrying is safe.
+    public func recoverFiles() async throws(ControlProblem) {
+        let files = files
+        let (isPruning, unsettled) = try await fileThread.run { () throws(JobFilesError) in
+            (files.isPruning, try files.unsettledJobs())
+        }
+        if isPruning {
+            try await removeFilesOfPruned(0..<Int64.max)
+            try await fileThread.run { () throws(JobFilesError) in try files.endPruning() }
+        }
+        for job in unsettled {
+            let record = try await mappingStoreErrors(await store.job(job))
+            try await fileThread.run { () throws(JobFilesError) in
+                switch record?.state {
+                case nil: try files.remove(job)
+                case .succeeded?: try files.settle(job, keeping: record?.attempt)
+                case let state?: if state.isFinal { try files.settle(job, keeping: nil) }
+                }
+            }
+        }
+    }
+
+    /// Settles the kept files of jobs that become final.
+    static func settling(_ files: JobFiles, _ thread: FileThread, in store: any JobStore) -> StoreObservation {
+        store.observe { change in
+            guard case .jobs(let changes) = change else { return }
+            for change in changes where change.state.isFinal && files.isUnsettled(change.job) {
+                thread.start {
+                    // A failure leaves the job unsettled, and the next start settles it.
+                    try? files.settle(change.job, keeping: change.state == .succeeded ? change.attempt : nil)
+                }
+            }
+        }
+    }
+}
+
+extension JobFiles {
+    fileprivate func report(of job: JobRecord) throws(JobFilesError) -> LogReport? {
+        guard let attempt = try attemptsWithLog(of: job.id).last else { return nil }
+        let lease = Lease(job: job.id, attempt: attempt)
+        guard let found = try summary(of: lease, lastLines: job.state == .failed ? 10 : 0) else { return nil }
+        return LogReport(
+            summary: found.log,
+            last: found.lines.map { line in
+                String(decoding: line.bytes.prefix(500), as: UTF8.self) + (line.bytes.count > 500 ? "…" : "")
+            })
+    }
+}
+
+extension FileReport {
+    init(_ file: KeptFile) { self.init(name: file.name, size: file.size, sha256: file.sha256) }
+}
+
+/// The content of a kept file, read on demand.
+private actor FilePieces {
+    private static let pieceBytes = 64 << 10
+    private let reader: KeptFileReader
+    private let size: Int64
+    private let thread: FileThread
+    private var position: Int64 = 0
+
+    init(reader: KeptFileReader, size: Int64, thread: FileThread) {
+        self.reader = reader
+        self.size = size
+        self.thread = thread
+    }
+
+    func next() async throws(ControlProblem) -> [UInt8]? {
+        if position >= size { return nil }
+        let (reader, position) = (reader, position)
+        let count = Int(min(Int64(Self.pieceBytes), size - position))
+        let bytes = try await thread.run { () throws(JobFilesError) in try reader.read(count, at: position) }
+        guard bytes.count == count else {
+            throw ControlProblem(.storage, "The job's file became shorter while it was read. Run the job again.")
+        }
+        self.position = position + Int64(count)
+        return bytes
+    }
+}
