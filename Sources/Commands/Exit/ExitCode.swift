@@ -45,7 +45,7 @@ public enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
         case .usage: "The command line is invalid; see the verb's --help."
         case .data:
             "The request was refused: the input is invalid, something is still in use, some lines of --lines were refused, or a worker failed a check."
-        case .noInput: "The named file, job, graph, queue or definition does not exist."
+        case .noInput: "The named file, job, graph, queue or definition does not exist, or the job has no log or file."
         case .unavailable: "The verb needs a daemon, and none answers."
         case .software: "Halyard has a bug."
         case .inputOutput: "Reading or writing failed; the message says what was kept."

@@ -23,6 +23,10 @@ struct JobPage {
             try output.line(ConnectionTable.title(attempt, connections))
             try output.table(ConnectionTable.table(connections))
         }
+        if let last = detail.log?.last, !last.isEmpty {
+            try output.line("\("last lines of the log", .bold)")
+            for line in last { try output.line("  " + LogText.shown(line)) }
+        }
         for (title, jobs) in [("waits for", detail.dependencies), ("is waited for by", detail.dependents)]
         where !jobs.isEmpty {
             try output.line("\(title, .bold)")
@@ -55,8 +59,16 @@ struct JobPage {
             ("finished", time(job.finishedAt)), ("tries", "\(job.tries) of \(job.maxTries)"),
             ("rescues", job.rescues > 0 ? "\(job.rescues)" : nil), ("repeats", job.repeats.map { "job \($0)" }),
             ("progress", detail.progress.map(ProgressText.line)),
+            ("log", log),
+            ("file", detail.file.map { "\($0.name), \(AmountText.bytes($0.size)), SHA-256 \($0.sha256)" }),
             ("input", job.input.map { "\($0.string.prefix(Self.valueLimit))" }),
         ]
+    }
+
+    private var log: StyledText? {
+        guard let log = detail.log?.summary else { return nil }
+        return
+            "attempt \(log.attempt), \(AmountText.bytes(log.bytes)), \(AmountText.count(log.lines, "line")); to print it: halyard log \(detail.job.id)"
     }
 
     private var attempts: Table {

@@ -54,7 +54,8 @@ public final class Output: Sendable {
     /// Writes text from our own code, or text that is already safe.
     func write(_ text: String) throws { try write(bytes: Array(text.utf8)) }
 
-    private func write(bytes: [UInt8]) throws {
+    /// Writes bytes of any content unchanged; only for files and pipes, or if the caller asked for exactly these bytes.
+    func write(bytes: [UInt8]) throws {
         try buffer.withLock { buffer in
             buffer += bytes
             if buffer.count >= Self.capacity { try Self.drain(&buffer, to: sink) }

@@ -1,6 +1,7 @@
 import API
 import ControlProtocol
 import Foundation
+import JobFiles
 import Jobs
 import Logging
 import OperationTypes
@@ -14,6 +15,7 @@ import Synchronization
 struct RunningDaemon: Sendable {
     let shop: Workshop
     let store: SQLiteJobStore
+    let files: JobFiles
     private let reports: Reports
     let reloads: Reloads
 
@@ -24,6 +26,7 @@ struct RunningDaemon: Sendable {
         let reports = Reports()
         let reloads = Reloads()
         let roots = shop.directory.appending(path: "roots").path + "/"
+        let files = JobFiles(nextTo: shop.database) { Samples.now }
         let hooks = DaemonHooks(
             condition: { .init(state: .running, pid: 42, startedAt: Samples.now) },
             progress: { reports.latest($0) }, observeProgress: { _, observer in reports.observe(observer) },
@@ -40,7 +43,7 @@ struct RunningDaemon: Sendable {
                     }
                 }
             },
-            spool: try Spool(directory: shop.directory.appending(path: "spool").path, maxBytes: 1 << 20))
+            spool: try Spool(directory: shop.directory.appending(path: "spool").path, maxBytes: 1 << 20), files: files)
         let control = StoreControl(
             store: store, database: shop.database, version: Version.current, daemon: hooks, now: { Samples.now })
         var logger = Logger(label: "test")
@@ -49,7 +52,7 @@ struct RunningDaemon: Sendable {
         let running = Task { try await server.run() }
         let outcome: Result<Void, any Error>
         do {
-            try await body(RunningDaemon(shop: shop, store: store, reports: reports, reloads: reloads))
+            try await body(RunningDaemon(shop: shop, store: store, files: files, reports: reports, reloads: reloads))
             outcome = .success(())
         } catch {
             outcome = .failure(error)

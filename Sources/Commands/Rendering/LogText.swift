@@ -1,0 +1,81 @@
+import ControlProtocol
+import Glibc
+import Jobs
+
+/// Prints the entries of logs: lines to standard output, and messages about the log to standard error.
+struct LogText {
+    let session: Session
+    let showsTimes: Bool
+    private var attempt: Int?
+    /// Whether the last line lacks its line break.
+    private var isInLine = false
+
+    init(session: Session, showsTimes: Bool) {
+        self.session = session
+        self.showsTimes = showsTimes
+    }
+
+    mutating func print(_ piece: LogPiece) throws {
+        if session.isJSON { return try session.output.json(piece.json) }
+        if let attempt, attempt != piece.attempt { try note("attempt \(piece.attempt):") }
+        attempt = piece.attempt
+        switch piece.entry {
+        case .line(let line): try print(line)
+        case .leftOut(let gap):
+            try note("… \(AmountText.bytes(gap.bytes)) (\(AmountText.count(Int(gap.lines), "line"))) left out …")
+        case .end(.finished): break
+        case .end(.open):
+            try endLine()
+            try session.output.flush()
+        case .end(.interrupted): try note("the log ends here, because the daemon stopped during the attempt")
+        case .end(.failed(let code)):
+            try note(
+                "the log ends here, because it could not be written: \(String(cString: strerror(code))). The attempt continued without it"
+            )
+        }
+    }
+
+    /// Ends the last line on a terminal, so that the shell's prompt begins a new one.
+    mutating func finish() throws {
+        if session.output.isTerminal { try endLine() }
+        try session.output.flush()
+    }
+
+    /// The text of a line for a terminal: tabs become spaces, and the carriage return of a DOS line break disappears.
+    static func shown(_ line: String) -> StyledText {
+        var text = ""
+        for scalar in line.unicodeScalars {
+            if scalar == "\t" {
+                text += String(repeating: " ", count: 8 - text.unicodeScalars.count % 8)
+            } else {
+                text.unicodeScalars.append(scalar)
+            }
+        }
+        if text.unicodeScalars.last == "\r" { text.unicodeScalars.removeLast() }
+        return StyledText(text)
+    }
+
+    private mutating func print(_ line: LogLine) throws {
+        let time = showsTimes && !isInLine ? line.arrivedAt.iso8601 + " " : ""
+        if session.output.isTerminal {
+            let text = Self.shown(String(decoding: line.bytes, as: UTF8.self))
+            try session.output.write(("\(time, .dim)" + text).rendered(colours: session.output.hasColours))
+        } else {
+            try session.output.write(bytes: Array(time.utf8) + line.bytes)
+        }
+        if line.isWhole { try session.output.write("\n") }
+        isInLine = !line.isWhole
+    }
+
+    private mutating func endLine() throws {
+        if isInLine { try session.output.write("\n") }
+        isInLine = false
+    }
+
+    private mutating func note(_ text: StyledText) throws {
+        if session.output.isTerminal { try endLine() }
+        // The lines before the message come first, if both go to the same place.
+        try session.output.flush()
+        try session.note(text)
+    }
+}

@@ -1,0 +1,65 @@
+import ArgumentParser
+import ControlProtocol
+import Jobs
+
+extension Halyard {
+    struct Log: SessionVerb {
+        static let configuration = CommandConfiguration.ofDirectVerb(
+            commandName: "log", abstract: "Print the log of a job's attempt.",
+            discussion: """
+                Prints the lines that the job's last attempt wrote, in order, also for a running job. A log has a limit: \
+                beyond it, lines in the middle are left out, and a message says how many. On a terminal, control characters are \
+                printed in the form \\x1b; a file or a pipe gets the bytes unchanged. With --json, prints one object for each line; \
+                its field base64 contains the exact bytes of a line that is not UTF-8. The exit code is 66 if the job has no log.
+                """)
+
+        @Argument(help: "The job's number.", completion: .names(.jobs), transform: JobID.read)
+        var job: JobID
+
+        @Option(
+            help: ArgumentHelp("The attempt; default: the last one with a log.", valueName: "number"),
+            transform: AttemptArgument.read)
+        var attempt: AttemptArgument?
+
+        @Flag(
+            name: [.short, .long],
+            help: "Wait for further lines until the attempt ends or, without --attempt, until the job is final.")
+        var follow = false
+
+        @Flag(name: [.short, .long], help: "Print the time at which each line arrived.")
+        var timestamps = false
+
+        @OptionGroup var common: CommonOptions
+
+        func run(in session: Session) async throws -> ExitCode {
+            if follow { try session.requireDaemon("Following a log") }
+            let request = LogRequest(job: job, attempt: attempt?.number, follows: follow)
+            var text = LogText(session: session, showsTimes: timestamps)
+            do {
+                for try await pieces in try await session.control.log(request) {
+                    for piece in pieces { try text.print(piece) }
+                    try session.output.flush()
+                }
+                try text.finish()
+            } catch {
+                try text.finish()
+                throw error
+            }
+            return .success
+        }
+    }
+}
+
+/// The number of an attempt.
+struct AttemptArgument: Hashable, CustomStringConvertible, ParsedArgument {
+    var number: Int
+
+    init?(argument: String) {
+        guard let number = Int(argument), number > 0 else { return nil }
+        self.number = number
+    }
+
+    static func remedy(for text: String) -> String { "give the number of an attempt, such as 1" }
+
+    var description: String { "\(number)" }
+}
