@@ -135,13 +135,19 @@ struct Notify: Kind {
         #expect(DaemonFailure(KindRegistryProblem.duplicate("greet")).status == .configuration)
     }
 
-    /// What is printed is what is tried.
-    @Test func theExampleOfTheReadmeIsTheOneTriedHere() throws {
+    /// `scripts/worker-example` builds and runs the example.
+    @Test func thePrintedExampleIsTheOneThatIsBuilt() throws {
+        let example = repository + "/config/examples/workers/greet/"
+        let program = try readText(example + "Sources/greet/Greet.swift").get()
+        let page = try readText(repository + "/Sources/Daemon/Daemon.docc/WritingAKind.md").get()
+        #expect(try readText(repository + "/README.md").get().contains(program))
+        #expect(page.contains(program))
+        #expect(page.contains(try readText(example + "Package.swift").get()))
+        // Its kind is the one that is tried here.
         let here = try readText(#filePath).get()
         let begin = try #require(here.firstRange(of: "struct Greet"))
         let end = try #require(here[begin.lowerBound...].firstRange(of: "\n}\n"))
-        let readme = try readText(repository + "/README.md").get()
-        #expect(readme.contains(here[begin.lowerBound..<end.upperBound]))
+        #expect(program.contains(here[begin.lowerBound..<end.upperBound]))
     }
 
     @Test func theExampleOfTheManualIsTheOneTriedHere() throws {
