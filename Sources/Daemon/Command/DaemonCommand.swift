@@ -49,7 +49,8 @@ public struct DaemonCommand: ParsableCommand {
         help: """
             Run jobs that are ready or become ready, without a control socket; exit when no job is running or due and \
             every accepted graph is written. Jobs scheduled for later, jobs of paused queues and graphs that cannot be \
-            written now (the log says why) stay for the next start.
+            written now (the log says why) stay for the next start. If all other jobs wait for a worker that cannot \
+            run, the exit code is 74.
             """)
     var once = false
 

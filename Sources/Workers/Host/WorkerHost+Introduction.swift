@@ -98,12 +98,17 @@ extension WorkerHost {
             return handle(.violated(worker))
         }
         var isNew = false
+        var couldNotRun = false
         change { core in
             isNew = announcement != core.announcement
+            couldNotRun = core.announcement == nil && core.lastExit != nil
             core.announcement = announcement
             return .introduced(worker)
         }
         introduced(worker, .announced(announcement))
+        if couldNotRun {
+            logger.notice("worker \(name): it runs now; its jobs no longer wait", metadata: metadata)
+        }
         if isNew { announcementObserver.withLock(\.self)?(announcement) }
     }
 
