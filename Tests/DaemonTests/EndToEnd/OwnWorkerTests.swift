@@ -231,7 +231,7 @@ import Testing
         try await bed.withDaemon { daemon in
             try await define("fragile", in: bed)
             try await bed.enqueue("fragile")
-            await daemon.errors.first { $0.contains("its processes keep ending") && $0.contains("starts again in 2s") }
+            await daemon.errors.first { $0.contains("its processes keep ending") && $0.contains("starts again in 8s") }
             let resting = try await worker("fragile", in: bed)
             #expect((resting["crashes"]?.integer ?? 0) >= 5)
             let why = try await bed.halyard("why", "1").output
@@ -286,6 +286,29 @@ import Testing
             await daemon.errors.first(containing: "worker sample: I wait")
             let why = try await bed.halyard("why", "2").output
             #expect(why.contains("worker sample runs 1 attempt of at most 1"), "\(why)")
+        }
+    }
+
+    /// Two processes run suspects. A third suspect waits while the other two have not run for long.
+    @Test(.timeLimit(.minutes(1)))
+    func aSuspectSaysThatItWaitsForAProcessToItself() async throws {
+        let bed = try TestBed()
+        try configure(bed, sample())
+        try await bed.withDaemon { daemon in
+            try await define("act", in: bed)
+            var index = 0
+            for _ in 1...3 {
+                try await enqueue("act", #"{"action": "wait", "text": "I wait"}"#, in: bed)
+                index = try #require(await daemon.errors.first(from: index, containing: "I wait")).index + 1
+            }
+            try await enqueue("act", #"{"action": "crash"}"#, in: bed)
+            let crash = try #require(await daemon.errors.first(containing: "a test asked for this"))
+            let first = try #require(await daemon.errors.first(from: crash.index, containing: "I wait"))
+            _ = try #require(await daemon.errors.first(from: first.index + 1, containing: "I wait"))
+            let job = try await bed.ask("SELECT job FROM jobs WHERE state = 'ready' ORDER BY job LIMIT 1")
+            let why = try await bed.halyard("why", job).output
+            #expect(why.contains("was running when a process of worker sample crashed"), "\(why)")
+            #expect(try await bed.halyard("workers").output.contains("probe: runs jobs of a crash"))
         }
     }
 }
