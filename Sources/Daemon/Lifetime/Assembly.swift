@@ -104,7 +104,7 @@ struct Assembly {
                     ServiceGroupConfiguration.ServiceConfiguration(
                         service: service is RunnerService ? service : UntilShutdownService(base: service),
                         successTerminationBehavior: .gracefullyShutdownGroup,
-                        // Its failure means that nothing is left that can run.
+                        // This service fails only when no job that is left can run.
                         failureTerminationBehavior: service is OnceService ? .gracefullyShutdownGroup : .cancelGroup)
                 }, logger: quiet))
         // Leaving this scope cancels and ends the task.

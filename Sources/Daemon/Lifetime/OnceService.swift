@@ -6,7 +6,7 @@ import ServiceLifecycle
 /// Stops the daemon when the store is at rest (``JobStore/isAtRest(now:)``). Jobs scheduled for later, including retries,
 /// remain in the store, and so does the rest of a request that is stuck: the log says why, and the next start retries it.
 ///
-/// Jobs of a worker that does not run do not keep the daemon waiting for ever: when nothing else is left to run, it fails.
+/// The daemon does not wait forever for a worker that does not run: when only jobs of such workers are left, it fails.
 struct OnceService: Service {
     let store: any JobStore
     let runner: JobRunner
@@ -26,7 +26,7 @@ struct OnceService: Service {
         try await changes.forEach(retryingAfter: .seconds(1)) { () throws(StoreError) in
             if try await store.isAtRest(now: wallClock()) { return stop() }
             guard !workers.lastingFaults.isEmpty, isIdle, await runner.proveProgress(), isIdle else { return }
-            // The exchange that proved progress claimed nothing, so all jobs that are left wait for a worker.
+            // The exchange that proved progress claimed nothing, so all remaining ready jobs wait for a worker.
             let lasting = workers.lastingFaults
             if lasting.isEmpty { return }
             if try await store.isAtRest(now: wallClock()) { return stop() }

@@ -15,8 +15,8 @@ struct KindAssignment {
     /// Why a program may not run its kinds, by its name: a clause that follows the name.
     let clashes: [String: String]
 
-    /// Assigns each kind to the first program that announces it. A program that announces a kind of a program before it runs
-    /// no kinds at all, since somebody must decide which of the two is meant.
+    /// Assigns each kind to the first program that announces it. A program that announces a kind of an earlier program runs
+    /// no kinds at all, since the administrator must decide which of the two is meant.
     ///
     /// - Parameters:
     ///   - own: The kinds that run in this process.

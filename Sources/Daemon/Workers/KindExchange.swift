@@ -10,7 +10,7 @@ final class KindExchange: Sendable {
     private let store: any JobStore
     private let runner: JobRunner
     private let keeper: DefinitionKeeper
-    /// Otherwise an older exchange could overwrite a newer one.
+    /// Serializes exchanges, so that an older one cannot overwrite a newer one.
     private let turn = AsyncSemaphore(1)
 
     init(_ workers: WorkerSet, store: any JobStore, runner: JobRunner, keeper: DefinitionKeeper) {
@@ -29,13 +29,13 @@ final class KindExchange: Sendable {
         guard let registry = workers.registry else { return }
         try await store.register(registry.descriptions, now: wallClock())
         runner.use(registry)
-        // Only now does the runner start no attempts in workers that left the configuration.
+        // The runner no longer starts attempts in workers that left the configuration.
         workers.retire()
         try await keeper.load()
     }
 }
 
-/// Uses other kinds when a worker announces them, or runs for the first time.
+/// Exchanges the kinds when a worker announces others, or runs for the first time.
 struct WorkerService: Service {
     let workers: WorkerSet
     let kinds: KindExchange

@@ -103,9 +103,9 @@ final class WorkerSet: Sendable {
     /// The kinds as they were assigned last.
     var registry: KindRegistry? { state.withLock(\.registry) }
 
-    /// A process announced other kinds than the process before it, or is the first that runs.
+    /// Assigns the kinds again after a process announced other kinds than its predecessor, or is the first to run.
     private func announced(_ announcement: Announcement, by host: WorkerHost) {
-        // During the start, the caller of the initializer assigns the kinds.
+        // The caller of the initializer assigns the kinds during the start.
         guard registry != nil else { return }
         do throws(KindRegistryProblem) {
             let before = state.withLock { ($0.registry?.descriptions, $0.clashes) }
@@ -187,8 +187,8 @@ final class WorkerSet: Sendable {
         }
     }
 
-    /// The reasons why programs will hardly run soon, each as a clause with the program's name. Each of them has tried to
-    /// start several times.
+    /// The reasons why programs will probably not run soon, each as a clause with the program's name. These programs have
+    /// rested several times in a row, or may not run their kinds.
     var lastingFaults: [String] {
         snapshots.compactMap { worker, problem in
             guard problem != nil else { return nil }
@@ -243,7 +243,7 @@ final class WorkerSet: Sendable {
             guard case .unusable(let reason) = entry.answer else { continue }
             let member = current.first { $0.name == entry.program.name }
             if index == 0 || member?.program == entry.program {
-                // It keeps the kinds that it announced before.
+                // The program keeps the kinds that it announced before.
                 entries[index].answer = member?.answer ?? entry.answer
             } else {
                 problems.append(
@@ -279,8 +279,7 @@ final class WorkerSet: Sendable {
 
     /// Uses the programs of a new configuration for all attempts that begin later. Attempts that run keep their processes.
     ///
-    /// New processes replace those of the administrator's workers in any case, since the files of the programs may have
-    /// changed.
+    /// The administrator's workers always get new processes, since the files of the programs may have changed.
     func use(_ plan: Plan) {
         let old = state.withLock(\.members)
         var members: [Member] = []
@@ -305,7 +304,7 @@ final class WorkerSet: Sendable {
         do throws(KindRegistryProblem) {
             try assign()
         } catch {
-            // The plan was checked, so only a kind of the store can be at fault.
+            // The plan was checked, so only a kind that the store knows can cause this.
             logger.error("the kinds of the workers stay as they were: \(error)")
         }
         changes.wake()

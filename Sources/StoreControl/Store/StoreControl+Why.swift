@@ -33,7 +33,7 @@ extension StoreControl {
         }
         if job.state == .ready {
             if let wait = try await waitForWorker(of: job) {
-                // Its turn has come, but its worker has no room.
+                // The job's turn has come, but its worker has no room.
                 reasons.removeAll { if case .turn = $0 { true } else { false } }
                 reasons.append(wait)
             }

@@ -28,8 +28,8 @@ extension Crash {
 }
 
 extension Dispatcher.KillReason {
-    /// What the process did wrong, as a clause that follows the program's name; nil if that is known otherwise, or if it
-    /// did nothing wrong.
+    /// The fault of the process, as a clause that follows the program's name; nil if it is recorded elsewhere, or if the
+    /// process is not at fault.
     var fault: String? {
         switch self {
         case .notIntroduced(let limit): "did not introduce itself within \(limit.human)"

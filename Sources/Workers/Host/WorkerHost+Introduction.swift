@@ -67,7 +67,7 @@ extension WorkerHost {
             core.nextIntroduction = Latch()
             return .renew
         }
-        // Nothing else would start a program that has never run.
+        // A program that has never run is started only here and after a rest, since its kinds are unknown.
         change { $0.announcement == nil ? .needed : nil }
         observeRoomNow()
     }

@@ -93,7 +93,7 @@ extension WorkerHost.Core {
     /// The reason why no attempt can begin, as a clause that follows the program's name.
     fileprivate func fault(isResting: Bool) -> String? {
         if isResting { return lastExit ?? "keeps ending" }
-        // Until it has run once, its kinds are not known.
+        // The kinds of a program are unknown until it has run once.
         return announcement == nil ? lastExit : nil
     }
 }

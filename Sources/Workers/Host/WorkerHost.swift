@@ -27,7 +27,7 @@ public final class WorkerHost: KindHost {
         var jobStates: (@Sendable (JobID, _ kind: String) async throws(StoreError) -> JobState?)?
         /// The processes that have exited, until their attempts have ended.
         var exits: [Dispatcher.WorkerID: (exit: WorkerExit, pid: Int32, lines: [String])] = [:]
-        /// What a process did before it was ended, such as breaking the protocol; a clause for people.
+        /// The fault for which a process is ended, such as breaking the protocol; a clause for people.
         var faults: [Dispatcher.WorkerID: String] = [:]
         /// How the last process ended that was not asked to; a clause for people.
         var lastExit: String?

@@ -84,7 +84,7 @@ final class WorkerProcess: Sendable {
             state.withLock { $0.launched = launched }
         } catch {
             close()
-            // It becomes part of a sentence.
+            // The reason becomes part of a sentence.
             let reason = "\(error)"
             throw WorkerStartError(description: reason.hasSuffix(".") ? String(reason.dropLast()) : reason)
         }

@@ -143,7 +143,7 @@ struct Notify: Kind {
         #expect(try readText(repository + "/README.md").get().contains(program))
         #expect(page.contains(program))
         #expect(page.contains(try readText(example + "Package.swift").get()))
-        // Its kind is the one that is tried here.
+        // The tests above run the same kind.
         let here = try readText(#filePath).get()
         let begin = try #require(here.firstRange(of: "struct Greet"))
         let end = try #require(here[begin.lowerBound...].firstRange(of: "\n}\n"))

@@ -193,7 +193,7 @@ import Testing
             let list = try await bed.halyard("workers").output
             #expect(list.contains("problem: worker sample could not be started"), "\(list)")
             #expect(try await bed.ask("SELECT count(*) FROM attempt WHERE job_id = 1") == "0")
-            // It starts by itself once it can.
+            // The daemon starts the worker by itself once the program exists.
             symlink(binary("SampleWorker"), program)
             let waited = try await bed.halyard("wait", "1")
             #expect(waited.status == .exited(0), "\(waited)")
@@ -267,7 +267,7 @@ import Testing
             #expect(try await bed.halyard("reload").status == .exited(0))
             #expect(!(try await bed.halyard("workers").output.contains("sample")))
             #expect(try await bed.ask("SELECT state FROM jobs WHERE job = 2") == "running")
-            // Nobody runs its kinds any more.
+            // No worker runs its kinds any more.
             let unknown = try await bed.halyard("enqueue", "echo")
             #expect(unknown.status != .exited(0), "\(unknown)")
             #expect(try await bed.halyard("cancel", "2").status == .exited(0))
