@@ -195,6 +195,15 @@ let package = Package(
         // A program without a shell that shows what a new process gets, and makes trouble.
         .executableTarget(name: "ProcessProbe", path: "Tests/ProcessProbe"),
         tests("Processes", ["CLauncher", "CLinux", "ProcessProbe", "Programs"]),
+        // Runs the programs of definitions of the kind `program`.
+        module(
+            "ProgramKind",
+            [
+                "CLinux", "Jobs", "OperationTypes", "Processes", .product(name: "Logging", package: "swift-log"),
+            ]),
+        tests(
+            "ProgramKind",
+            ["CLinux", "Jobs", "OperationTypes", "Programs", .product(name: "Logging", package: "swift-log")]),
         // The main program of a worker. It has no dependency outside of this package, so that programs with their own
         // kinds build quickly.
         module("Worker", ["Jobs", "OperationTypes", "WorkerProtocol"]),
@@ -360,8 +369,8 @@ let package = Package(
             "Daemon",
             [
                 "API", "CCrashMark", "CalendarEvents", "ControlProtocol", "Definitions", "JobFiles", "Jobs",
-                "OperationTypes", "Processes", "Runner", "SQLiteStore", "Settings", "StoreControl", "Systemd",
-                "WorkerProtocol", "Workers", "YAML",
+                "OperationTypes", "Processes", "ProgramKind", "Runner", "SQLiteStore", "Settings", "StoreControl",
+                "Systemd", "WorkerProtocol", "Workers", "YAML",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),

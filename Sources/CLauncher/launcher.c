@@ -27,6 +27,7 @@ struct launch {
     /// The descriptors that the child needs, sorted.
     int *needed;
     int needed_count;
+    pid_t parent;
 };
 
 // Everything from here to `child` runs in the child and is async-signal-safe.
@@ -133,6 +134,11 @@ static int child(void *argument) {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) fail(launch, launcher_step_privileges, errno, -1);
     if (prctl(PR_SET_CHILD_SUBREAPER, plan->adopts_orphans, 0, 0, 0) != 0)
         fail(launch, launcher_step_privileges, errno, -1);
+    if (plan->ends_with_thread) {
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) fail(launch, launcher_step_privileges, errno, -1);
+        // The parent may have died before the call.
+        if (getppid() != launch->parent) fail(launch, launcher_step_privileges, ESRCH, -1);
+    }
     reset_signals();
     if (plan->path != NULL) {
         execve(plan->path, plan->arguments, plan->environment);
@@ -200,7 +206,7 @@ static void run(struct launch *launch) {
 
 void launcher_start(const struct launcher_plan *plan, struct launcher_result *result) {
     *result = (struct launcher_result){.pid = -1, .pidfd = -1, .subject = -1};
-    struct launch launch = {.plan = plan, .result = result};
+    struct launch launch = {.plan = plan, .result = result, .parent = getpid()};
     if (prepare(&launch)) {
         run(&launch);
     } else {

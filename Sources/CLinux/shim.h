@@ -10,13 +10,37 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 // The C library has these functions, but declares them only under feature macros.
 int pipe2(int[2], int);
+int memfd_create(const char *, unsigned int);
 int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *, int);
 enum { halyard_limit_of_processes = __RLIMIT_NPROC, halyard_open_path = __O_PATH };
+
+/// Receives a datagram without waiting, and closes the descriptors that came with it.
+///
+/// Returns its size, which may be larger than the buffer, or -1 with errno.
+static inline ssize_t halyard_receive(int socket, void *buffer, size_t size) {
+    union {
+        char bytes[CMSG_SPACE(253 * sizeof(int))];
+        struct cmsghdr alignment;
+    } control;
+    struct iovec part = {buffer, size};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+    ssize_t length = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC | MSG_TRUNC);
+    if (length < 0) return length;
+    for (struct cmsghdr *header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
+        if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+        int count = (int)((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+        for (int i = 0; i < count; i++) close(((int *)CMSG_DATA(header))[i]);
+    }
+    return length;
+}
 
 /// Limits this thread to the system calls that reading documents needs. Any other call kills the process.
 ///

@@ -54,6 +54,8 @@ struct launcher_plan {
     const char *oom_adjustment;
     /// Whether orphaned descendants become children of the new process.
     int adopts_orphans;
+    /// Whether the kernel kills the new process when the thread that calls `launcher_start` ends.
+    int ends_with_thread;
 };
 
 struct launcher_result {

@@ -4,7 +4,10 @@ import Settings
 extension DaemonConfiguration {
     /// The folders that only the daemon uses, by configuration key. The daemon creates the missing ones.
     var ownFolders: [(key: String, path: String)] {
-        [("spool.directory", spoolDirectory), ("upload.checkpoints", checkpointDirectory)]
+        [
+            ("spool.directory", spoolDirectory), ("upload.checkpoints", checkpointDirectory),
+            ("program.directory", programDirectory),
+        ]
     }
 
     func makeFolders() throws(DaemonFailure) {

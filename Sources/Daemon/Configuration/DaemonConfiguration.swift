@@ -36,6 +36,10 @@ public struct DaemonConfiguration: Sendable {
     public var credentialFolder: String?
     /// The folder of the checkpoints of uploads; nil for `uploads` next to the database.
     public var checkpoints: String?
+    /// The folders that contain the executables that definitions may run. Default: none.
+    public var programRoots: [String] = []
+    /// The folder of the work folders of programs; nil for `programs` next to the database.
+    public var programFolder: String?
     /// The settings of the built-in kinds and their connections by key, as they were written. The worker that runs these
     /// kinds checks them.
     package var workerSettings: [String: SettingText] = [:]
@@ -67,6 +71,9 @@ public struct DaemonConfiguration: Sendable {
     public var spoolDirectory: String { spool.directory ?? nextToDatabase("spool") }
     /// The folder of the checkpoints of uploads, with the default resolved.
     public var checkpointDirectory: String { checkpoints ?? nextToDatabase("uploads") }
+
+    /// The folder of the work folders of programs, with the default resolved.
+    public var programDirectory: String { programFolder ?? nextToDatabase("programs") }
 
     /// Returns a path in the database's folder.
     private func nextToDatabase(_ name: String) -> String {

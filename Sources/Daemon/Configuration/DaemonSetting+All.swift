@@ -38,5 +38,8 @@ extension DaemonSetting {
             .optionalPath("spool.directory", \.spool.directory),
             .size("spool.limit", \.spool.maxBytes, 0...(1 << 50)),
             .workers.live(),
+
+            .paths("program.roots", \.programRoots).live(),
+            .optionalPath("program.directory", \.programFolder),
         ] + WorkerSetting.all.filter { !ownKeys.contains($0.key) }.map { .worker($0) }
 }

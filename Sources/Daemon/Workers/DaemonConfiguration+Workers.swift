@@ -1,4 +1,5 @@
 import Jobs
+import ProgramKind
 import Settings
 import Workers
 
@@ -28,6 +29,9 @@ extension DaemonConfiguration {
             name: Worker.builtInName, command: [surroundings.builtInWorker], attempts: slots,
             settings: settingsOfBuiltInWorker, environment: environment(in: surroundings))
     }
+
+    /// The settings of the kind `program`.
+    var programs: ProgramSettings { ProgramSettings(roots: programRoots, folder: programDirectory) }
 
     /// The settings that the administrator gave, and those that follow from the daemon's own.
     private var settingsOfBuiltInWorker: JSONText {

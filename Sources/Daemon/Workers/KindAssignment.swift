@@ -19,15 +19,15 @@ struct KindAssignment {
     /// no kinds at all, since the administrator must decide which of the two is meant.
     ///
     /// - Parameters:
-    ///   - own: The kinds that run in this process.
+    ///   - own: The kinds that no worker program runs.
     ///   - programs: The programs. The first is the built-in one.
     ///   - known: The kinds that the store knows from an earlier start.
     ///   - absent: Stands in for the programs that do not run.
     /// - Throws: ``KindRegistryProblem`` if the kinds of this process and of the built-in program cannot be registered.
     init(
-        own: [any Kind], programs: [Program], known: [KindDescription], absent: any KindHost
+        own: [RunnableKind], programs: [Program], known: [KindDescription], absent: any KindHost
     ) throws(KindRegistryProblem) {
-        var kinds = own.map { RunnableKind($0) }
+        var kinds = own
         var owners = Dictionary(kinds.map { ($0.description.name, "halyardd itself") }) { first, _ in first }
         var clashes: [String: String] = [:]
         var isComplete = true

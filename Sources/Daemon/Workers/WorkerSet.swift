@@ -2,11 +2,12 @@ import ControlProtocol
 import Jobs
 import Logging
 import Processes
+import ProgramKind
 import Synchronization
 import WorkerProtocol
 import Workers
 
-/// The worker programs of a daemon, and the kinds that they run.
+/// The worker programs of a daemon, the programs of definitions, and the kinds that they run.
 ///
 /// The built-in program is the first. A program that cannot run now starts again by itself after a growing wait; until
 /// then the jobs of its kinds wait.
@@ -50,14 +51,20 @@ final class WorkerSet: Sendable {
 
     /// Wakes when ``registry`` has changed.
     let changes = Wakeups()
-    private let own: [any Kind]
+    /// Runs the kind `program`.
+    private let programs: ProgramHost
+    /// The kinds that no worker program runs.
+    private let own: [RunnableKind]
     private let logger: Logger
     private let groups: CgroupRoot?
     private let state = Mutex(State())
 
     /// Starts all programs and asks for their kinds.
     init(_ configuration: DaemonConfiguration, in surroundings: DaemonSurroundings) async {
-        own = surroundings.kinds
+        programs = ProgramHost(configuration.programs, groups: surroundings.groups, logger: surroundings.logger)
+        own =
+            surroundings.kinds.map { RunnableKind($0) }
+            + [RunnableKind(ProgramHost.description, hostedBy: programs)]
         logger = surroundings.logger
         groups = surroundings.groups
         let members = configuration.workerPrograms(in: surroundings).map { member($0) }
@@ -218,6 +225,7 @@ final class WorkerSet: Sendable {
     /// The programs of a new configuration, and how each answered.
     struct Plan {
         fileprivate var entries: [(program: WorkerProgram, answer: Answer)]
+        fileprivate var programs: ProgramSettings
     }
 
     /// Starts a separate process of each program of a new configuration, and checks the answers together.
@@ -274,13 +282,14 @@ final class WorkerSet: Sendable {
                 )
             }
         }
-        return Plan(entries: entries)
+        return Plan(entries: entries, programs: configuration.programs)
     }
 
     /// Uses the programs of a new configuration for all attempts that begin later. Attempts that run keep their processes.
     ///
     /// The administrator's workers always get new processes, since the files of the programs may have changed.
     func use(_ plan: Plan) {
+        programs.use(plan.programs)
         let old = state.withLock(\.members)
         var members: [Member] = []
         for (program, answer) in plan.entries {
@@ -318,7 +327,21 @@ final class WorkerSet: Sendable {
     /// Ends all processes of the programs.
     func close() async {
         let hosts = state.withLock { $0.members.map(\.host) + $0.retired }
+        async let programs: Void = programs.close()
         _ = await Self.all(hosts) { await $0.close() }
+        await programs
+    }
+
+    /// Prepares the folder of programs, once the database's lock is held.
+    ///
+    /// - Throws: ``DaemonFailure`` if the folder cannot be used.
+    func prepare(_ configuration: DaemonConfiguration, in surroundings: DaemonSurroundings) throws(DaemonFailure) {
+        do throws(FileFailure) {
+            // A test has other children with sessions of their own.
+            try programs.prepare(adoptsOrphans: surroundings.handlesSignals)
+        } catch {
+            throw DaemonFailure(.configuration, "program.directory: \(error).", errno: error.code)
+        }
     }
 
     // MARK: Together

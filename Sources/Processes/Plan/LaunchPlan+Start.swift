@@ -72,6 +72,7 @@ extension LaunchPlan {
                             plan.mask = mask
                             plan.oom_adjustment = adjustment
                             plan.adopts_orphans = adoptsOrphans ? 1 : 0
+                            plan.ends_with_thread = endsWithThread ? 1 : 0
                             launcher_start(&plan, &result)
                         }
                     }

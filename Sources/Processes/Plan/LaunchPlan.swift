@@ -42,6 +42,9 @@ public struct LaunchPlan: Sendable, Equatable {
     /// ``LaunchedProcess/kill()`` finds all of them without a cgroup. A program that waits for any child may see children
     /// that it did not start, as process 1 of a container does.
     public var adoptsOrphans: Bool
+    /// Whether the kernel kills the process (not its descendants) when the thread that launches it ends, for example because
+    /// this program was killed. Set it only if that thread outlives the process. Default: false.
+    public var endsWithThread = false
 
     public init(
         _ executable: Executable, _ arguments: [String] = [], environment: [String: String] = [:],

@@ -3,7 +3,7 @@ import Glibc
 /// Runs `body` on a new thread, since it blocks.
 ///
 /// - Returns: 0, or the error number.
-func startThread(_ body: @escaping @Sendable () -> Void) -> Int32 {
+package func startThread(_ body: @escaping @Sendable () -> Void) -> Int32 {
     final class Start: Sendable {
         let body: @Sendable () -> Void
         init(_ body: @escaping @Sendable () -> Void) { self.body = body }

@@ -156,8 +156,9 @@ import Testing
 
     @Test func aNullByteIsRefused() throws {
         let program = try definition(Self.echo)
-        let input = try #require(JSONObject(JSONText(trusted: Array(#"{"text":"a\u0000b"}"#.utf8))))
-        #expect(throws: ProgramInputProblem.self) { try program.arguments(for: input, output: "") }
+        // No JSON text with this character is accepted, and a text that was not checked is refused as well.
+        let input = JSONText(trusted: Array(#"{"text":"a\u0000b"}"#.utf8))
+        #expect(throws: ProgramInputProblem.self) { try program.completed(input) }
     }
 
     // MARK: The catalog

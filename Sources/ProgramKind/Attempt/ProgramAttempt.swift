@@ -1,0 +1,262 @@
+import CLinux
+import Glibc
+import Jobs
+import OperationTypes
+import Processes
+import Synchronization
+
+/// One attempt of a program, from the checks to the removal of its work folder. Everything happens on one thread of its
+/// own, which outlives the process, so that the kernel kills the program together with the daemon.
+final class ProgramAttempt: Sendable {
+    /// The surroundings that all attempts share.
+    struct Place: Sendable {
+        var roots: [String]
+        /// The folder of the work folders.
+        var folder: String
+        var files: (any ProgramFiles)?
+        var groups: CgroupRoot?
+        /// Receives problems that do not end the attempt, such as a log that cannot be written.
+        var warn: @Sendable (String) -> Void
+    }
+
+    let attempt: HostedAttempt
+    private let place: Place
+    private let state = Mutex(State())
+
+    private struct State {
+        var launched: LaunchedProcess?
+        var end: ProcessEnd?
+        var wasStopped = false
+        var wasAbandoned = false
+    }
+
+    init(_ attempt: HostedAttempt, in place: Place) {
+        self.attempt = attempt
+        self.place = place
+    }
+
+    // MARK: Requests, from any thread
+
+    /// Asks the program to end.
+    func stop() {
+        let launched = state.withLock { state in
+            state.wasStopped = true
+            return state.launched
+        }
+        launched?.askToEnd()
+    }
+
+    /// Kills the program with all its descendants.
+    func abandon() {
+        let launched = state.withLock { state in
+            (state.wasStopped, state.wasAbandoned) = (true, true)
+            return state.launched
+        }
+        launched?.kill()
+    }
+
+    // MARK: The thread
+
+    /// Runs the attempt to its end, which it reports once.
+    func run() {
+        guard !state.withLock(\.wasStopped) else { return attempt.onEnd(.notRun) }
+        var folder: WorkFolder?
+        let end: HostedEnd
+        do throws(TryFailure) {
+            end = .succeeded(try perform(&folder), children: [])
+        } catch {
+            end = .failed(error)
+        }
+        attempt.onEnd(end)
+        do throws(FileFailure) {
+            try folder?.remove()
+        } catch {
+            place.warn("the work folder remains until the next start: \(error)")
+        }
+    }
+
+    private func perform(_ folder: inout WorkFolder?) throws(TryFailure) -> JSONText {
+        guard let program = attempt.program else {
+            throw .permanent(JobFailure.Code.badDefinition, "the definition names no program; apply it again.")
+        }
+        let work: WorkFolder
+        let pipes: ProgramPipes
+        let input = try input(for: program)
+        let executable: CheckedExecutable
+        do throws(ExecutableProblem) {
+            executable = try CheckedExecutable(program.executable, roots: place.roots)
+        } catch {
+            throw ProgramFailure.refused(error)
+        }
+        do throws(FileFailure) {
+            work = try WorkFolder(of: attempt.lease, in: place.folder)
+            folder = work
+            pipes = try ProgramPipes(
+                input: program.standardInput == .json ? withDependencies(input).text.bytes : nil,
+                outputIsResult: program.result.isOutput)
+        } catch {
+            throw ProgramFailure.notStarted(error)
+        }
+        try linkFiles(to: work)
+        var plan: LaunchPlan
+        do throws(ProgramInputProblem) {
+            let arguments = try program.arguments(for: input, output: work.output)
+            plan = self.plan(program, executable.descriptor, arguments, work)
+        } catch {
+            throw Self.badInput("\(error)")
+        }
+        let socket = NotifySocket(at: work.socket)
+        plan.environment["NOTIFY_SOCKET"] = socket?.path
+        plan.descriptors = pipes.passed
+        let log = beginLog(program)
+        defer { log?.finish() }
+        let server = ProgramServer(program, pipes, socket, log, onProgress: attempt.onProgress)
+        let end = try launch(plan, pipes, server)
+        withExtendedLifetime(executable) {}
+        let ending = AttemptEnding(
+            program: program, end: end, output: server.output, isTooLarge: server.isTooLarge,
+            wasStopped: state.withLock(\.wasStopped), lines: server.tail.lines)
+        if let failure = ending.failure { throw failure }
+        return program.result == .file ? try keep(work, program, ending) : try ending.value()
+    }
+
+    private static func badInput(_ problem: String) -> TryFailure {
+        .permanent(JobFailure.Code.invalidInput, "the input is not valid for the program: \(problem).")
+    }
+
+    private func input(for program: ProgramDefinition) throws(TryFailure) -> JSONObject {
+        do throws(ProgramInputProblem) {
+            let input = try program.completed(attempt.input)
+            if let name = program.missingField(of: input) {
+                throw ProgramInputProblem(description: "the field \"\(name)\" is missing; add it")
+            }
+            return input
+        } catch {
+            throw Self.badInput("\(error)")
+        }
+    }
+
+    /// The input with the outputs of the dependencies.
+    private func withDependencies(_ input: JSONObject) -> JSONObject {
+        if attempt.dependencies.isEmpty { return input }
+        var input = input
+        input["dependencies"] = JSONWriter.text {
+            $0.array(attempt.dependencies) { dependency, writer in
+                writer.object { object in
+                    object.field("job", dependency.dependency.rawValue)
+                    object.field("kind", dependency.kind)
+                    object.field("output", dependency.output ?? .null)
+                }
+            }
+        }
+        return input
+    }
+
+    /// Links the kept files of the dependencies. Their outputs are not trusted to name them.
+    private func linkFiles(to work: WorkFolder) throws(TryFailure) {
+        guard let files = place.files else { return }
+        for (index, dependency) in attempt.dependencies.enumerated() where dependency.output != nil {
+            do {
+                guard let file = try files.file(of: dependency.dependency) else { continue }
+                try work.link(file.path, ofDependency: index + 1)
+            } catch {
+                throw ProgramFailure.notStarted("\(error)")
+            }
+        }
+    }
+
+    private func plan(
+        _ program: ProgramDefinition, _ executable: Int32, _ arguments: [String], _ work: WorkFolder
+    ) -> LaunchPlan {
+        let limits = program.limits
+        var plan = LaunchPlan(.descriptor(executable, name: program.executable), arguments, folder: work.path)
+        plan.environment = [
+            "PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": work.path, "TMPDIR": work.path,
+        ].merging(program.environment) { $1 }
+        plan.environment["HALYARD_JOB"] = "\(attempt.lease.job)"
+        plan.environment["HALYARD_ATTEMPT"] = "\(attempt.lease.attempt)"
+        plan.endsWithThread = true
+        plan.limits = ProcessLimits(fileSize: UInt64(limits.fileBytes))
+        let processes = UInt64(limits.processes ?? ProgramLimits.defaultProcesses)
+        let memory = limits.memory.map { UInt64($0) }
+        do throws(CgroupProblem) {
+            plan.group = try place.groups?.makeGroup(
+                limits: CgroupLimits(memory: memory, processors: limits.processors, processes: processes))
+        } catch {
+            place.warn("the program runs without a cgroup: \(error)")
+        }
+        let controllers = plan.group == nil ? [] : place.groups?.controllers ?? []
+        if !controllers.contains(.memory) { plan.limits.addressSpace = memory }
+        // The limit counts all processes of the user, so those that run already are added.
+        if !controllers.contains(.pids) { plan.limits.processes = processes + UserThreads.count() }
+        return plan
+    }
+
+    private func beginLog(_ program: ProgramDefinition) -> (any ProgramLog)? {
+        do {
+            return try place.files?.beginLog(
+                of: attempt.lease, limit: Int(program.limits.log ?? ProgramLimits.defaultLog))
+        } catch {
+            place.warn("the attempt runs without a log: \(error)")
+            return nil
+        }
+    }
+
+    private func keep(
+        _ work: WorkFolder, _ program: ProgramDefinition, _ ending: AttemptEnding
+    ) throws(TryFailure) -> JSONText {
+        guard access(work.output, F_OK) == 0 else {
+            throw ProgramFailure.make(
+                ProgramFailure.Code.noOutput,
+                "the program succeeded but did not write its result to {output}; let it write a regular file there.")
+        }
+        guard let files = place.files else {
+            throw ProgramFailure.make(ProgramFailure.Code.notKept, "this daemon keeps no files; use another result.")
+        }
+        do {
+            return try files.keep(work.output, of: attempt.lease, name: "output").json
+        } catch {
+            throw ProgramFailure.make(
+                ProgramFailure.Code.notKept, "the result file was not kept: \(error).", isRetryable: true)
+        }
+    }
+
+    // MARK: The process
+
+    /// Launches the program and serves it until it has ended.
+    private func launch(
+        _ plan: LaunchPlan, _ pipes: ProgramPipes, _ server: ProgramServer
+    ) throws(TryFailure) -> ProcessEnd {
+        let wake = pipes.wake
+        let launched: LaunchedProcess
+        do throws(LaunchError) {
+            launched = try plan.launch { [self] (end: ProcessEnd) in
+                state.withLock { $0.end = end }
+                eventfd_write(wake, 1)
+            }
+        } catch {
+            throw ProgramFailure.notLaunched(error)
+        }
+        pipes.closePassed()
+        let (wasStopped, wasAbandoned) = state.withLock { state in
+            state.launched = launched
+            return (state.wasStopped, state.wasAbandoned)
+        }
+        attempt.onBegin()
+        if wasAbandoned { launched.kill() } else if wasStopped { launched.askToEnd() }
+        return server.serve(until: { [self] in state.withLock(\.end) }, kill: { launched.kill() })
+    }
+}
+
+extension LaunchedProcess {
+    /// Asks all processes of the group to end. A stopped process must continue to handle the signal.
+    fileprivate func askToEnd() {
+        signal(SIGTERM)
+        signal(SIGCONT)
+    }
+}
+
+extension ProgramDefinition.ResultForm {
+    /// Whether standard output is the result.
+    fileprivate var isOutput: Bool { self == .text || self == .json || self == .lines }
+}

@@ -1,0 +1,57 @@
+import Jobs
+
+/// The place where the logs and the result files of attempts are kept.
+///
+/// All functions are called on the attempt's dedicated thread, so they may block on the disk.
+public protocol ProgramFiles: Sendable {
+    /// Begins the log of an attempt.
+    ///
+    /// - Parameter limit: The maximum size of the log in bytes.
+    func beginLog(of lease: Lease, limit: Int) throws -> any ProgramLog
+    /// Keeps a regular file that an attempt has written. It is moved, not copied, and durable when this returns.
+    ///
+    /// - Parameter name: The name of the kept file, without a folder.
+    func keep(_ path: String, of lease: Lease, name: String) throws -> ProgramFile
+    /// The file that is kept with a job that succeeded; nil if there is none.
+    func file(of job: JobID) throws -> ProgramFile?
+}
+
+/// The log of a running attempt.
+public protocol ProgramLog: Sendable {
+    /// Adds bytes that the attempt wrote.
+    func append(_ bytes: UnsafeRawBufferPointer)
+    /// Ends the log.
+    func finish()
+}
+
+/// A file that an attempt has written and that is kept with its job.
+public struct ProgramFile: Sendable, Hashable {
+    /// The file's own name, without a folder.
+    public var name: String
+    /// The size in bytes.
+    public var size: Int64
+    /// The SHA-256 of the content, in hexadecimal.
+    public var sha256: String
+    /// The absolute path of the content.
+    public var path: String
+
+    /// Creates a description.
+    public init(name: String, size: Int64, sha256: String, path: String) {
+        self.name = name
+        self.size = size
+        self.sha256 = sha256
+        self.path = path
+    }
+
+    /// The result of a job with `result: file`.
+    var json: JSONText {
+        JSONWriter.text {
+            $0.object { object in
+                object.field("file", name)
+                object.field("size", size)
+                object.field("sha256", sha256)
+                object.field("path", path)
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import CLinux
+import Glibc
+import Jobs
+
+/// A system call that failed on a file, as a clause for people.
+package struct FileFailure: Error, CustomStringConvertible {
+    let action: String
+    let path: String
+    /// The error number.
+    package let code: Int32
+
+    init(_ action: String, _ path: String, _ code: Int32 = errno) {
+        self.action = action
+        self.path = path
+        self.code = code
+    }
+
+    package var description: String { "cannot \(action) \(path): \(String(cString: strerror(code)))" }
+}
+
+/// The folder of one attempt, which only its program uses.
+struct WorkFolder {
+    let path: String
+    private let root: String
+    private let name: String
+
+    /// The path of the result file.
+    var output: String { "\(path)/output" }
+    /// The path of the socket for the program's notifications.
+    var socket: String { "\(path)/.notify" }
+
+    /// Whether a work folder can have this name: a job's number and an attempt's.
+    static func isName(_ name: ArraySlice<UInt8>) -> Bool {
+        let numbers = name.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+        return numbers.count == 2 && numbers.allSatisfy { !$0.isEmpty && $0.allSatisfy { (0x30...0x39).contains($0) } }
+    }
+
+    /// Creates an empty folder with the mode 0700.
+    init(of lease: Lease, in root: String) throws(FileFailure) {
+        self.root = root
+        name = "\(lease.job)-\(lease.attempt)"
+        path = "\(root)/\(name)"
+        if mkdir(path, 0o700) == 0 { return }
+        guard errno == EEXIST else { throw FileFailure("create the work folder", path) }
+        // A daemon that died before the attempt was recorded has left it.
+        try remove()
+        guard mkdir(path, 0o700) == 0 else { throw FileFailure("create the work folder", path) }
+    }
+
+    /// Gives the program the kept file of its dependency at this position, from 1. The file is linked, never copied.
+    func link(_ file: String, ofDependency position: Int) throws(FileFailure) {
+        let name = "\(path)/dependency-\(position)"
+        if Glibc.link(file, name) == 0 || symlink(file, name) == 0 { return }
+        throw FileFailure("link a dependency's file to", name)
+    }
+
+    /// Removes the folder with its content.
+    func remove() throws(FileFailure) { try FolderRemoval(in: root).remove(name) }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import Glibc
+import Programs
+import Testing
+
+/// Programs that definitions name, run by the packaged daemon.
+@Suite(.serialized) struct ProgramTests {
+    private static let roots = "program:\n  roots: [/bin, /usr/bin]\n"
+
+    private func apply(_ definitions: String, in bed: TestBed) async throws -> String {
+        try bed.folder.write("definitions:\n" + definitions, to: "programs.yaml")
+        return try await bed.halyard("definitions", "apply", bed.folder.path + "/programs.yaml").errors
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func aJobRunsTheProgramOfItsDefinition() async throws {
+        let bed = try TestBed()
+        try bed.configure(Self.roots)
+        try await bed.withDaemon { _ in
+            let problems = try await apply(
+                """
+                  greet:
+                    kind: program
+                    program: [/bin/echo, "Hello,", "{name}", "n={count}"]
+                    fields: {name: {required: true}, count: {type: integer, default: 3}}
+                    result: text
+                  fail:
+                    kind: program
+                    program: [/bin/sh, -c, "echo why >&2; exit 2"]
+                    exit: {2: {fail: bad_image}}
+                  after:
+                    kind: program
+                    program: [/bin/cat]
+                    result: json
+                """, in: bed)
+            #expect(problems == "")
+            try await bed.enqueue("greet", "a b; $(id) 'c'")
+            try await bed.enqueue("fail")
+            try await bed.enqueue("after", "--after", "1")
+            try await bed.waitForAllJobs()
+            #expect(
+                try await bed.ask("SELECT value FROM results WHERE job = 1") == #""Hello, a b; $(id) 'c' n=3""#)
+            #expect(
+                try await bed.ask("SELECT error ->> 'code', error ->> '$.detail.log[0]' FROM results WHERE job = 2")
+                    == "bad_image|why")
+            #expect(
+                try await bed.ask("SELECT value ->> '$.dependencies[0].output' FROM results WHERE job = 3")
+                    == "Hello, a b; $(id) 'c' n=3")
+            let shown = try await bed.halyard("definitions", "show", "greet").output
+            #expect(shown.contains("/bin/echo"))
+            #expect(shown.contains("required"))
+        }
+    }
+
+    /// P12: the one who enqueues chooses values, nothing else.
+    @Test(.timeLimit(.minutes(1)))
+    func aCallerCannotChooseTheProgram() async throws {
+        let bed = try TestBed()
+        try bed.configure(Self.roots)
+        try await bed.withDaemon { _ in
+            _ = try await apply(
+                """
+                  greet:
+                    kind: program
+                    program: [/bin/echo, "{name}"]
+                    fields: {name: {required: true}}
+                """, in: bed)
+            for set in ["program=[\"/bin/sh\"]", "environment={}", "other=x"] {
+                let result = try await bed.halyard("enqueue", "greet", "x", "--set", set)
+                #expect(result.status != .exited(0))
+                #expect(result.errors.contains("unknown field"))
+            }
+            let option = try await bed.halyard("enqueue", "greet", "--set", "name=-n")
+            #expect(option.status != .exited(0))
+            #expect(option.errors.contains("read it as an option"))
+            #expect(try await bed.ask("SELECT count(*) FROM job") == "0")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func withoutRootsNoDefinitionMayNameAProgram() async throws {
+        let bed = try TestBed()
+        try await bed.withDaemon { _ in
+            let problem = try await apply("  x:\n    kind: program\n    program: [/bin/true]\n", in: bed)
+            #expect(problem.contains("set program.roots in halyard.yaml"))
+            #expect(try await bed.ask("SELECT count(*) FROM definition WHERE name = 'x'") == "0")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func aProgramThatTakesTooLongIsEnded() async throws {
+        let bed = try TestBed()
+        try bed.configure(Self.roots + "grace: 200ms\n")
+        try await bed.withDaemon { _ in
+            _ = try await apply(
+                """
+                  hang:
+                    kind: program
+                    program: [/bin/sh, -c, "trap '' TERM; while :; do sleep 1; done"]
+                    timeout: 300ms
+                    retry: {tries: 1}
+                """, in: bed)
+            try await bed.enqueue("hang")
+            try await bed.waitForAllJobs()
+            #expect(try await bed.ask("SELECT error ->> 'code' FROM results") == "timed_out")
+        }
+    }
+
+    /// A program must not run on beside the next attempt of its job.
+    @Test(.timeLimit(.minutes(1)))
+    func programsEndWithAKilledDaemon() async throws {
+        let bed = try TestBed()
+        try bed.configure(Self.roots)
+        let pipe = bed.folder.path + "/pipe"
+        #expect(mkfifo(pipe, 0o600) == 0)
+        let daemon = try bed.launch()
+        try await bed.waitUntilReady(daemon)
+        _ = try await apply(
+            """
+              sleep:
+                kind: program
+                program: [/bin/sh, -c, "exec 3> \(pipe); echo on >&3; exec sleep 1000"]
+            """, in: bed)
+        try await bed.enqueue("sleep")
+        let lines = Lines.reading(await opened(pipe))
+        #expect(await lines.first { $0 == "on" } != nil)
+        daemon.signal(SIGKILL)
+        _ = await daemon.waitForEnd()
+        // The pipe ends with the last process that has it open.
+        await lines.first { _ in false }
+        #expect(lines.all == ["on"])
+    }
+
+    /// Opens a pipe that another process writes, which waits for that process.
+    private func opened(_ path: String) async -> Int32 {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(returning: open(path, O_RDONLY | O_CLOEXEC)) }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import Foundation
+import Glibc
+import Programs
+import Testing
+
+@testable import ProgramKind
+
+/// What programs leave is removed.
+@Suite struct FolderTests {
+    let bench: Bench
+
+    init() throws { bench = try Bench() }
+
+    @Test func anyTreeIsRemoved() async throws {
+        let path = bench.work + "/1-1"
+        #expect(mkdir(path, 0o700) == 0)
+        // Deeper than a path can be long, with a name that is not UTF-8, unreadable folders, and links to elsewhere.
+        let script = #"""
+            umask 0; echo kept > ../outside; ln -s ../outside link; ln -s .. up
+            printf x > "$(printf 'a\377b')"; mkdir -p closed/inside; touch closed/inside/file; chmod 0 closed/inside closed
+            i=0; while [ $i -lt 200 ]; do
+                mkdir ddddddddddddddddddddddddddddddddddddddddddddddddd; cd -P ddddddddddddddddddddddddddddddddddddddddddddddddd; i=$((i+1))
+            done
+            """#
+        let shell = try await ChildProcess.run("/bin/sh", ["-c", "cd \(path) && \(script)"])
+        #expect(shell.status == .exited(0), "\(shell.errors)")
+        try FolderRemoval(in: bench.work).remove("1-1")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: bench.work) == ["outside"])
+    }
+
+    @Test func theNextStartRemovesWhatAKilledDaemonHasLeft() async throws {
+        await bench.host.close()
+        let path = bench.work + "/7-1"
+        #expect(mkdir(path, 0o700) == 0)
+        let left = try ChildProcess("/bin/sleep", ["1000"], environment: ["HOME": path])
+        let other = try ChildProcess("/bin/sleep", ["1000"], environment: ["HOME": bench.work])
+        // Somebody may name a folder with other content.
+        try "x".write(toFile: bench.work + "/other", atomically: true, encoding: .utf8)
+        let host = ProgramHost(ProgramSettings(folder: bench.work), files: nil, logger: bench.host.logger)
+        try host.prepare(adoptsOrphans: false)
+        #expect(await left.waitForEnd() == .killed(by: SIGKILL))
+        #expect(kill(other.pid, 0) == 0)
+        kill(other.pid, SIGKILL)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: bench.work) == ["other"])
+        await host.close()
+    }
+
+    @Test func twoDaemonsCannotShareAFolder() throws {
+        let other = ProgramHost(ProgramSettings(folder: bench.work), files: nil, logger: bench.host.logger)
+        #expect(throws: FileFailure.self) { try other.prepare(adoptsOrphans: false) }
+    }
+}
