@@ -6,8 +6,10 @@ import OperationTypes
 /// Only `kind` is required. `name` is also required unless it is the key in a map. The kind `program` has further fields,
 /// see ``ProgramDefinition``.
 extension Definition: JSONShaped {
-    package static let fieldNames =
-        ["name", "kind", "summary", "queue", "priority", "retry", "timeout", "input"] + ProgramDefinition.fieldNames
+    package static let fieldNames = commonFieldNames + ProgramDefinition.fieldNames
+    private static let commonFieldNames = [
+        "name", "kind", "summary", "queue", "priority", "retry", "timeout", "input",
+    ]
 
     /// Parses a definition that contains its own name.
     ///
@@ -22,7 +24,12 @@ extension Definition: JSONShaped {
     ///   of a map.
     /// - Throws: ``ShapeProblem`` with the path and the remedy.
     public init(json: JSONText, name: String?, at path: [String]) throws(ShapeProblem) {
-        let fields = try JSONFields(json, at: path, known: Self.fieldNames)
+        let fields = try JSONFields(json, at: path)
+        let isProgram = fields["kind"]?.decodedString == ProgramDefinition.kind
+        if !isProgram, let name = ProgramDefinition.fieldNames.first(where: { fields[$0] != nil }) {
+            throw fields.problem(name, "is allowed only with kind: \(ProgramDefinition.kind); remove it")
+        }
+        try fields.allowOnly(isProgram ? Self.fieldNames : Self.commonFieldNames)
         let ownName = try readName(fields, key: name)
         self.init(
             name: ownName, kind: try fields.required("kind", fields.string("kind")),
@@ -30,11 +37,7 @@ extension Definition: JSONShaped {
             priority: try fields.priority("priority") ?? .normal, timeout: try fields.duration("timeout"),
             input: try fields.objectText("input") ?? .emptyObject)
         if let text = fields["retry"] { retry = try RetryPolicy(json: text, at: path + ["retry"]) }
-        if kind == ProgramDefinition.kind {
-            program = try ProgramDefinition(fields)
-        } else if let name = ProgramDefinition.fieldNames.first(where: { fields[$0] != nil }) {
-            throw fields.problem(name, "is allowed only with kind: \(ProgramDefinition.kind); remove it")
-        }
+        if isProgram { program = try ProgramDefinition(fields) }
     }
 
     /// The JSON that ``init(json:at:)`` parses; fields without a value are left out.

@@ -68,7 +68,7 @@ import Testing
             for set in ["program=[\"/bin/sh\"]", "environment={}", "other=x"] {
                 let result = try await bed.halyard("enqueue", "greet", "x", "--set", set)
                 #expect(result.status != .exited(0))
-                #expect(result.errors.contains("unknown field"))
+                #expect(result.errors.contains("Unknown field"))
             }
             let option = try await bed.halyard("enqueue", "greet", "--set", "name=-n")
             #expect(option.status != .exited(0))
