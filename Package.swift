@@ -380,9 +380,9 @@ let package = Package(
         tests(
             "Daemon",
             [
-                "CLinux", "Client", "ControlProtocol", "HalyardClient", "Jobs", "Kinds", "OperationTypes", "Programs",
-                "Runner", "SQLiteStore", "SampleWorker", "Settings", "Systemd", "WorkerProtocol", "halyard-worker",
-                "halyardd",
+                "CLinux", "Client", "ControlProtocol", "HalyardClient", "JobFiles", "Jobs", "Kinds", "OperationTypes",
+                "Programs", "Runner", "SQLiteStore", "SampleWorker", "Settings", "Systemd", "WorkerProtocol",
+                "halyard-worker", "halyardd",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),

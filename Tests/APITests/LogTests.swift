@@ -1,8 +1,8 @@
+import Client
 import ControlProtocol
 import Foundation
 import JobFiles
 import Jobs
-import Synchronization
 import Testing
 
 @testable import API
@@ -126,16 +126,14 @@ import Testing
     }
 
     @Test func theServerStopsWhileALogIsFollowed() async throws {
-        let stream = Mutex<AsyncThrowingStream<[LogPiece], any Error>?>(nil)
-        try await TestServer.with { server in
+        let following = try await TestServer.with { server in
             let lease = try await start(server)
             let log = try server.files.beginLog(of: lease)
             log.append(Array("one\n".utf8))
             let following = try await server.client.log(LogRequest(job: lease.job, follows: true))
             for try await _ in following { break }
-            stream.withLock { $0 = following }
+            return following
         }
-        let following = try #require(stream.withLock(\.self))
         let problem = await #expect(throws: ControlProblem.self) { for try await _ in following {} }
         #expect(problem?.code == .unavailable)
     }

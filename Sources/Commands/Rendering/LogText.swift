@@ -43,16 +43,14 @@ struct LogText {
 
     /// The text of a line for a terminal: tabs become spaces, and the carriage return of a DOS line break disappears.
     static func shown(_ line: String) -> StyledText {
-        var text = ""
-        for scalar in line.unicodeScalars {
-            if scalar == "\t" {
-                text += String(repeating: " ", count: 8 - text.unicodeScalars.count % 8)
-            } else {
-                text.unicodeScalars.append(scalar)
-            }
+        var line = Substring(line).unicodeScalars
+        if line.last == "\r" { line.removeLast() }
+        var text = StyledText()
+        for (index, part) in line.split(separator: "\t", omittingEmptySubsequences: false).enumerated() {
+            if index > 0 { text += .spaces(8 - text.width % 8) }
+            text += StyledText(Substring(part))
         }
-        if text.unicodeScalars.last == "\r" { text.unicodeScalars.removeLast() }
-        return StyledText(text)
+        return text
     }
 
     private mutating func print(_ line: LogLine) throws {

@@ -10,7 +10,7 @@ extension Halyard {
                 Prints the lines that the job's last attempt wrote, in order, also for a running job. A log has a limit: \
                 beyond it, lines in the middle are left out, and a message says how many. On a terminal, control characters are \
                 printed in the form \\x1b; a file or a pipe gets the bytes unchanged. With --json, prints one object for each line; \
-                its field base64 contains the exact bytes of a line that is not UTF-8. The exit code is 66 if the job has no log.
+                its field base64 contains the exact bytes of a line that is not text. The exit code is 66 if the job has no log.
                 """)
 
         @Argument(help: "The job's number.", completion: .names(.jobs), transform: JobID.read)

@@ -2,7 +2,7 @@ import Jobs
 
 /// Encoded as `attempt` and the fields of the entry:
 ///
-/// - a line: `offset`, `at` and `text`, with `base64` if the bytes are not UTF-8, and `whole` if no line break followed;
+/// - a line: `offset`, `at` and `text`, with `base64` if the bytes are not UTF-8 or contain a null byte, and `whole` if no line break followed;
 /// - a gap: `offset`, `left_out_bytes` and `left_out_lines`;
 /// - the end: `end`, with `errno` if the log could not be written.
 extension LogPiece: WireObjectValue {
@@ -43,10 +43,11 @@ extension LogPiece: WireObjectValue {
         case .line(let line):
             writer.field("offset", line.offset)
             writer.field("at", line.arrivedAt)
-            if let text = String(validating: line.bytes, as: UTF8.self) {
+            // Halyard's JSON contains no null characters.
+            if !line.bytes.contains(0), let text = String(validating: line.bytes, as: UTF8.self) {
                 writer.field("text", text)
             } else {
-                writer.field("text", String(decoding: line.bytes, as: UTF8.self))
+                writer.field("text", line.text)
                 writer.field("base64", Base64.encoded(line.bytes))
             }
             if !line.isWhole { writer.field("whole", false) }

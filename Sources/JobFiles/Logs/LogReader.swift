@@ -24,7 +24,8 @@ public struct LogReader: Sendable {
     private var lines: Int64 = 0
     /// The number of line breaks before ``offset``.
     var lineCount: Int64 { lines }
-    /// The longest record, so that a piece that is read always contains a complete one.
+    private static let usualBytes = 16 << 10
+    /// The longest record, so that a piece of this size always contains a complete one.
     private static let pieceBytes = LogWriter.maxPiece + LogRecord.maxOverhead + 1
 
     /// - Parameter first: The offset of the first line to return; earlier ones are skipped.
@@ -93,7 +94,7 @@ public struct LogReader: Sendable {
     private mutating func readPiece() throws(JobFilesError) -> [LogEntry] {
         var entries: [LogEntry] = []
         while entries.isEmpty {
-            let piece = try file.read(Self.pieceBytes, at: position)
+            let piece = try readRecords()
             var begin = 0
             while let end = piece[begin...].firstIndex(of: 0x0A) {
                 guard let record = LogRecord(piece[begin..<end]) else { return entries }
@@ -112,6 +113,13 @@ public struct LogReader: Sendable {
             if begin == 0 { return entries }
         }
         return entries
+    }
+
+    /// Reads little at a time, since many short lines take far more memory than their bytes, but at least one record.
+    private func readRecords() throws(JobFilesError) -> [UInt8] {
+        let piece = try file.read(Self.usualBytes, at: position)
+        if piece.count < Self.usualBytes || piece.contains(0x0A) { return piece }
+        return try file.read(Self.pieceBytes, at: position)
     }
 
     private typealias Segment = (file: OpenFile, number: Int, header: SegmentHeader)

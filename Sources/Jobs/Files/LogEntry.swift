@@ -28,6 +28,12 @@ public struct LogLine: Sendable, Hashable {
         self.isWhole = isWhole
     }
 
+    /// The line as text; replacement characters stand for bytes that are not UTF-8 and for null bytes.
+    package var text: String {
+        String(
+            decoding: bytes.contains(0) ? bytes.flatMap { $0 == 0 ? [0xEF, 0xBF, 0xBD] : [$0] } : bytes, as: UTF8.self)
+    }
+
     /// The offset of the following line.
     public var nextOffset: Int64 { offset + Int64(bytes.count) + (isWhole ? 1 : 0) }
 }

@@ -107,7 +107,10 @@ extension JobFiles {
         return LogReport(
             summary: found.log,
             last: found.lines.map { line in
-                String(decoding: line.bytes.prefix(500), as: UTF8.self) + (line.bytes.count > 500 ? "…" : "")
+                var line = line
+                let isCut = line.bytes.count > 500
+                line.bytes = Array(line.bytes.prefix(500))
+                return line.text + (isCut ? "…" : "")
             })
     }
 }

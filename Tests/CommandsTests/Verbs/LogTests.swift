@@ -43,7 +43,7 @@ import Testing
         let terminal = Capture()
         let shown = try await shop.run(["log", "1"], terminal: (80, 24), output: terminal)
         #expect(shown.code == .success)
-        #expect(shown.output == "plain\n\\x1b[2Jred     tab\n\u{FFFD}\nprompt> \n")
+        #expect(shown.output == "plain\n\\x1b[2Jred      tab\n\u{FFFD}\nprompt> \n")
         let times = try await shop.run("log", "1", "--timestamps")
         #expect(times.output.hasPrefix("\(Samples.now.iso8601) plain\n\(Samples.now.iso8601) "))
         try Golden.expect(try await shop.run("log", "1", "--json").output, "verbs/log.json")
