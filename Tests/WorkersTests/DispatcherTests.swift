@@ -184,6 +184,30 @@ import Testing
         #expect(dispatcher.handle(.ended(one, lease(1)), now: .zero) == [.drain(one)])
     }
 
+    @Test func newSettingsEndARest() {
+        let dispatcher = Subject(limits: .init())
+        _ = dispatcher.handle(.needed, now: .zero)
+        #expect(dispatcher.handle(.exited(one), now: .zero) == [.rest(.seconds(1))])
+        #expect(dispatcher.handle(.needed, now: .zero) == [])
+        #expect(dispatcher.handle(.renew, now: .zero) == [])
+        #expect(dispatcher.handle(.needed, now: .zero) == [.launch(two, isProbe: false)])
+        // The next rest is as short as the first.
+        #expect(dispatcher.handle(.exited(two), now: .zero) == [.rest(.seconds(1))])
+    }
+
+    /// I8.
+    @Test func aRetiredProgramEndsItsAttemptsAndStartsNoOthers() {
+        let dispatcher = running([1, 2], limits: .init(attempts: 2))
+        _ = dispatcher.handle(.run(lease(3), isSuspect: false), now: .zero)
+        #expect(dispatcher.handle(.retire, now: .zero) == [.end(lease(3), .notRun)])
+        #expect(dispatcher.room(now: .zero) == 0 && dispatcher.roomForSuspects(now: .zero) == 0)
+        #expect(dispatcher.handle(.run(lease(4), isSuspect: true), now: .zero) == [.end(lease(4), .notRun)])
+        #expect(dispatcher.handle(.ended(one, lease(1)), now: .zero) == [])
+        #expect(dispatcher.handle(.ended(one, lease(2)), now: .zero) == [.drain(one)])
+        #expect(dispatcher.handle(.exited(one), now: .zero) == [])
+        #expect(dispatcher.isEmpty)
+    }
+
     @Test func aWithdrawnAttemptEndsUnlessItWasSent() {
         let dispatcher = Subject(limits: .init())
         _ = dispatcher.handle(.run(lease(1), isSuspect: false), now: .zero)

@@ -17,6 +17,8 @@ import Jobs
 /// - I7: There are at most ``Limits/processes`` ordinary processes that accept attempts, and at most ``Limits/probes``
 ///   probes, apart from probes whose suspect has run for ``Limits/probation``. These do not count, up to
 ///   ``Limits/longProbes``.
+/// - I8: After ``Event/retire``, no process is launched, waiting attempts end as not run, and each process exits when the
+///   attempts in it have ended.
 struct Dispatcher {
     /// The limits of one program.
     struct Limits: Sendable, Hashable {
