@@ -199,7 +199,8 @@ let package = Package(
         module(
             "ProgramKind",
             [
-                "CLinux", "Jobs", "OperationTypes", "Processes", .product(name: "Logging", package: "swift-log"),
+                "CLinux", "JobFiles", "Jobs", "OperationTypes", "Processes",
+                .product(name: "Logging", package: "swift-log"),
             ]),
         tests(
             "ProgramKind",

@@ -109,16 +109,16 @@ final class MemoryFiles: ProgramFiles {
         return log
     }
 
-    func keep(_ path: String, of lease: Lease, name: String) throws -> ProgramFile {
+    func keep(_ path: String, of lease: Lease, name: String) throws -> KeptFile {
         let kept = "\(folder)/kept-\(lease.job)"
         guard rename(path, kept) == 0 else { throw CocoaError(.fileWriteUnknown) }
         let size = try FileManager.default.attributesOfItem(atPath: kept)[.size] as? Int64
-        return ProgramFile(name: name, size: size ?? 0, sha256: "", path: kept)
+        return KeptFile(name: name, size: size ?? 0, sha256: "", path: kept)
     }
 
-    func file(of job: JobID) throws -> ProgramFile? {
+    func file(of job: JobID) throws -> KeptFile? {
         let path = "\(folder)/kept-\(job)"
-        return access(path, F_OK) == 0 ? ProgramFile(name: "output", size: 0, sha256: "", path: path) : nil
+        return access(path, F_OK) == 0 ? KeptFile(name: "output", size: 0, sha256: "", path: path) : nil
     }
 
     func log(of attempt: Attempt) -> Log? { logs.withLock { $0[attempt.lease] } }

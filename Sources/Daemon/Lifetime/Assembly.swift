@@ -4,6 +4,7 @@ import ControlProtocol
 import JobFiles
 import Jobs
 import Logging
+import ProgramKind
 import Runner
 import SQLiteStore
 import ServiceLifecycle
@@ -51,6 +52,7 @@ struct Assembly {
         self.store = store
         self.workers = workers
         files = JobFiles(nextTo: store.path)
+        workers.programs.keep(in: JobProgramFiles(files, logger: logger))
         self.ending = ending
         hang = HangGuard(notifier: notifier, logger: logger, onHang: surroundings.onHang)
         live = LiveConfiguration(configuration)

@@ -52,7 +52,7 @@ final class WorkerSet: Sendable {
     /// Wakes when ``registry`` has changed.
     let changes = Wakeups()
     /// Runs the kind `program`.
-    private let programs: ProgramHost
+    let programs: ProgramHost
     /// The kinds that no worker program runs.
     private let own: [RunnableKind]
     private let logger: Logger

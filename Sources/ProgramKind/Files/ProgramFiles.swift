@@ -11,9 +11,9 @@ public protocol ProgramFiles: Sendable {
     /// Keeps a regular file that an attempt has written. It is moved, not copied, and durable when this returns.
     ///
     /// - Parameter name: The name of the kept file, without a folder.
-    func keep(_ path: String, of lease: Lease, name: String) throws -> ProgramFile
+    func keep(_ path: String, of lease: Lease, name: String) throws -> KeptFile
     /// The file that is kept with a job that succeeded; nil if there is none.
-    func file(of job: JobID) throws -> ProgramFile?
+    func file(of job: JobID) throws -> KeptFile?
 }
 
 /// The log of a running attempt.
@@ -24,25 +24,7 @@ public protocol ProgramLog: Sendable {
     func finish()
 }
 
-/// A file that an attempt has written and that is kept with its job.
-public struct ProgramFile: Sendable, Hashable {
-    /// The file's own name, without a folder.
-    public var name: String
-    /// The size in bytes.
-    public var size: Int64
-    /// The SHA-256 of the content, in hexadecimal.
-    public var sha256: String
-    /// The absolute path of the content.
-    public var path: String
-
-    /// Creates a description.
-    public init(name: String, size: Int64, sha256: String, path: String) {
-        self.name = name
-        self.size = size
-        self.sha256 = sha256
-        self.path = path
-    }
-
+extension KeptFile {
     /// The result of a job with `result: file`.
     var json: JSONText {
         JSONWriter.text {

@@ -52,6 +52,33 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func logsAndFilesStayWithTheJob() async throws {
+        let bed = try TestBed()
+        try bed.configure(Self.roots)
+        try await bed.withDaemon { _ in
+            _ = try await apply(
+                """
+                  make:
+                    kind: program
+                    program: [/bin/sh, -c, 'echo working; printf content > "$1"', sh, "{output}"]
+                    result: file
+                  read:
+                    kind: program
+                    program: [/bin/cat, dependency-1]
+                    result: text
+                """, in: bed)
+            try await bed.enqueue("make")
+            try await bed.enqueue("read", "--after", "1")
+            try await bed.waitForAllJobs()
+            #expect(try await bed.halyard("log", "1").output.contains("working"))
+            #expect(
+                try await bed.ask("SELECT value ->> 'size', value ->> 'sha256' FROM results WHERE job = 1")
+                    == "7|ed7002b439e9ac845f22357d822bac1444730fbdb6016d3ec9432297b9ec9f73")
+            #expect(try await bed.ask("SELECT value FROM results WHERE job = 2") == #""content""#)
+        }
+    }
+
     /// P12: the one who enqueues chooses values, nothing else.
     @Test(.timeLimit(.minutes(1)))
     func aCallerCannotChooseTheProgram() async throws {

@@ -1,0 +1,30 @@
+import JobFiles
+import Jobs
+import Logging
+
+/// Keeps logs and result files with the daemon's jobs, and repeats the lines of logs in the daemon's own log.
+public struct JobProgramFiles: ProgramFiles {
+    private let files: JobFiles
+    private let logger: Logger
+
+    /// Uses the files of a daemon's jobs.
+    public init(_ files: JobFiles, logger: Logger) {
+        self.files = files
+        self.logger = logger
+    }
+
+    public func beginLog(of lease: Lease, limit: Int) throws -> any ProgramLog {
+        let metadata: Logger.Metadata = ["HALYARD_JOB": "\(lease.job)", "HALYARD_ATTEMPT": "\(lease.attempt)"]
+        return try files.beginLog(of: lease, limit: limit) { [logger] lines in
+            for line in lines { logger.info("job \(lease.job): \(line)", metadata: metadata) }
+        }
+    }
+
+    public func keep(_ path: String, of lease: Lease, name: String) throws -> KeptFile {
+        try files.keep(path, of: lease, name: name)
+    }
+
+    public func file(of job: JobID) throws -> KeptFile? { try files.file(of: job) }
+}
+
+extension AttemptLog: ProgramLog {}
