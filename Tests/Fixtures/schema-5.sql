@@ -300,7 +300,7 @@ CREATE TABLE IF NOT EXISTS "definition" (
     input       TEXT NOT NULL,
     updated_ms  INTEGER NOT NULL,
     replaced_ms INTEGER,
-    problem     TEXT,
+    problem     TEXT, program TEXT,
     CONSTRAINT definition_name_shows CHECK (
         instr(name, char(0)) = 0 AND (name NOT GLOB '*[^ -~]*' OR name NOT GLOB '*[' || char(
             1, 45, 31, 127, 45, 159, 173, 847, 1564, 4447, 45, 4448, 6068, 45, 6069, 6155, 45, 6159, 8203,
@@ -316,7 +316,7 @@ CREATE TABLE IF NOT EXISTS "definition" (
     CONSTRAINT definition_tries CHECK (max_tries >= 1),
     CONSTRAINT definition_timeout CHECK (timeout_ms > 0)
 ) STRICT;
-INSERT INTO definition VALUES(1,'fetch',1,'http','Fetches a page.','net',1,'{"tries":3,"delay":"constant","initial":"2s","jitter":"none","on":"retryable"}',3,90000,'{"method":"GET"}',1750000000123,NULL,NULL);
+INSERT INTO definition VALUES(1,'fetch',1,'http','Fetches a page.','net',1,'{"tries":3,"delay":"constant","initial":"2s","jitter":"none","on":"retryable"}',3,90000,'{"method":"GET"}',1750000000123,NULL,NULL,NULL);
 CREATE TABLE IF NOT EXISTS "dependency" (
     dependent_id  INTEGER NOT NULL REFERENCES job (id) ON DELETE CASCADE,
     position      INTEGER NOT NULL,
@@ -495,13 +495,14 @@ SELECT      definition.name                            AS name,
             strftime('%Y-%m-%dT%H:%M:%fZ', definition.updated_ms / 1000.0, 'unixepoch') AS updated,
             definition.summary                         AS summary,
             definition.problem                         AS problem,
-            NULL                                       AS body
+            NULL                                       AS body,
+            definition.program                         AS program
 FROM        definition
 WHERE       definition.replaced_ms IS NULL
 UNION ALL
 SELECT      graph_definition.name, 'graph', graph_definition.revision, NULL, NULL, NULL, NULL, NULL, NULL,
             strftime('%Y-%m-%dT%H:%M:%fZ', graph_definition.updated_ms / 1000.0, 'unixepoch'), graph_definition.summary, graph_definition.problem,
-            graph_definition.body
+            graph_definition.body, NULL
 FROM        graph_definition
 WHERE       graph_definition.replaced_ms IS NULL;
 CREATE VIEW schedules AS

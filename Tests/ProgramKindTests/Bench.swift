@@ -47,7 +47,7 @@ final class Bench: Sendable {
                 lease: lease, kind: "program", input: try JSONText(checking: Array(input.utf8), limit: 4 << 20),
                 program: program, dependencies: dependencies, onBegin: { attempt.began.open() },
                 onProgress: { progress in attempt.progress.withLock { $0.append(progress) } },
-                onEnd: { attempt.ended.open(with: $0) }))
+                onUsage: { usage in attempt.usage.withLock { $0 = usage } }, onEnd: { attempt.ended.open(with: $0) }))
         return attempt
     }
 
@@ -71,6 +71,7 @@ final class Attempt: Sendable {
     let began = Latch<Void>()
     let ended = Latch<HostedEnd>()
     let progress = Mutex<[OperationProgress]>([])
+    let usage = Mutex<AttemptUsage?>(nil)
     private let host: ProgramHost
 
     init(lease: Lease, host: ProgramHost) {

@@ -28,6 +28,14 @@ import Testing
         #expect(end.failure?.failure.message.contains("put \"--\"") == true)
     }
 
+    @Test func theUsedResourcesAreReported() async throws {
+        let attempt = try bench.start(Bench.script("i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"))
+        _ = await attempt.ended.uncancellableWait()
+        let usage = attempt.usage.withLock(\.self)
+        #expect(usage?.processorTime ?? .zero > .milliseconds(1))
+        #expect(usage?.peakMemory ?? 0 > 100_000)
+    }
+
     @Test func theEnvironmentIsClean() async throws {
         setenv("HALYARD_TEST_SECRET", "x", 1)
         let attempt = try bench.start(

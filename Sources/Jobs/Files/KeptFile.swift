@@ -17,3 +17,29 @@ public struct KeptFile: Sendable, Hashable {
         self.path = path
     }
 }
+
+/// The output of a job whose result is a file: `{"file": NAME, "size": BYTES, "sha256": HEX, "path": PATH}`.
+extension KeptFile: JSONShaped {
+    /// Parses an output.
+    ///
+    /// - Throws: ``ShapeProblem`` if it is another kind of output.
+    public init(json: JSONText, at path: [String]) throws(ShapeProblem) {
+        let fields = try JSONFields(json, at: path, known: ["file", "size", "sha256", "path"])
+        self.init(
+            name: try fields.required("file", fields.string("file")),
+            size: Int64(try fields.required("size", fields.integer("size"))),
+            sha256: try fields.required("sha256", fields.string("sha256")),
+            path: try fields.required("path", fields.string("path")))
+    }
+
+    public var json: JSONText {
+        JSONWriter.text {
+            $0.object { object in
+                object.field("file", name)
+                object.field("size", size)
+                object.field("sha256", sha256)
+                object.field("path", path)
+            }
+        }
+    }
+}

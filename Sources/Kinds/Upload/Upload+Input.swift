@@ -181,10 +181,21 @@ extension Upload {
         ]
     }
 
-    /// Accepts any output as its stored JSON, unless the input already has a file or a body.
+    /// Accepts any output, unless the input already has a file or a body: the file of a job whose result is a file
+    /// (``KeptFile``), or else the output's stored JSON.
     public static func accept(_ value: AnyOutput, into input: inout Input) {
         guard input.file == nil, input.body == nil else { return }
+        if let file = keptFile(value) {
+            input.file = file.path
+            if input.sha256 == nil { input.sha256 = file.sha256 }
+            return
+        }
         input.body = value.json
         if input.contentType == nil { input.contentType = "application/json" }
+    }
+
+    private static func keptFile(_ output: AnyOutput) -> KeptFile? {
+        // Any other output is not a description of a file.
+        try? KeptFile(json: JSONText(checking: Array(output.json.utf8)))
     }
 }

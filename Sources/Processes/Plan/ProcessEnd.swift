@@ -26,6 +26,9 @@ public struct ResourceUsage: Sendable, Equatable {
     public var systemTime = Duration.zero
     /// The largest resident memory, in bytes, of a single process, not of the tree.
     public var maxResidentBytes: UInt64 = 0
+    /// Bytes that were read from disks, and that were written to the page cache to be written to disks.
+    public var bytesRead: UInt64 = 0
+    public var bytesWritten: UInt64 = 0
 
     public init() {}
 }

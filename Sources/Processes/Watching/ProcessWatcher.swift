@@ -226,6 +226,8 @@ extension ProcessEnd {
         usage.userTime = Duration(end.usage.ru_utime)
         usage.systemTime = Duration(end.usage.ru_stime)
         usage.maxResidentBytes = UInt64(max(0, end.usage.ru_maxrss)) * 1024
+        usage.bytesRead = UInt64(max(0, end.usage.ru_inblock)) * 512
+        usage.bytesWritten = UInt64(max(0, end.usage.ru_oublock)) * 512
         let status: Status =
             end.code == Int32(CLD_EXITED)
             ? .exited(end.status) : .signalled(end.status, dumpedCore: end.code == Int32(CLD_DUMPED))

@@ -113,6 +113,7 @@ final class ProgramAttempt: Sendable {
         let server = ProgramServer(program, pipes, socket, log, onProgress: attempt.onProgress)
         let end = try launch(plan, pipes, server)
         withExtendedLifetime(executable) {}
+        attempt.onUsage(AttemptUsage(end))
         let ending = AttemptEnding(
             program: program, end: end, output: server.output, isTooLarge: server.isTooLarge,
             wasStopped: state.withLock(\.wasStopped), lines: server.tail.lines)
@@ -245,6 +246,17 @@ final class ProgramAttempt: Sendable {
         attempt.onBegin()
         if wasAbandoned { launched.kill() } else if wasStopped { launched.askToEnd() }
         return server.serve(until: { [self] in state.withLock(\.end) }, kill: { launched.kill() })
+    }
+}
+
+extension AttemptUsage {
+    /// The resources of all processes of the cgroup or, without one, of the program and the children that it waited for.
+    fileprivate init(_ end: ProcessEnd) {
+        let (own, group) = (end.usage, end.groupUsage)
+        let processor = (group?.userTime ?? own.userTime) + (group?.systemTime ?? own.systemTime)
+        self.init(
+            processorTime: processor, peakMemory: Int64(clamping: group?.peakMemory ?? own.maxResidentBytes),
+            bytesRead: Int64(clamping: own.bytesRead), bytesWritten: Int64(clamping: own.bytesWritten))
     }
 }
 

@@ -23,17 +23,3 @@ public protocol ProgramLog: Sendable {
     /// Ends the log.
     func finish()
 }
-
-extension KeptFile {
-    /// The result of a job with `result: file`.
-    var json: JSONText {
-        JSONWriter.text {
-            $0.object { object in
-                object.field("file", name)
-                object.field("size", size)
-                object.field("sha256", sha256)
-                object.field("path", path)
-            }
-        }
-    }
-}
