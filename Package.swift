@@ -204,7 +204,10 @@ let package = Package(
             ]),
         tests(
             "ProgramKind",
-            ["CLinux", "Jobs", "OperationTypes", "Programs", .product(name: "Logging", package: "swift-log")]),
+            [
+                "CLinux", "JobFiles", "Jobs", "OperationTypes", "Processes", "Programs",
+                .product(name: "Logging", package: "swift-log"),
+            ]),
         // The main program of a worker. It has no dependency outside of this package, so that programs with their own
         // kinds build quickly.
         module("Worker", ["Jobs", "OperationTypes", "WorkerProtocol"]),

@@ -26,7 +26,8 @@ extension JobRunner {
         host.run(
             HostedAttempt(
                 lease: attempt.lease, kind: definition.kind, input: payload.input, program: definition.program,
-                dependencies: dependencies, tries: attempt.job.tries, retry: definition.retry, timeout: definition.timeout,
+                dependencies: dependencies, tries: attempt.job.tries, retry: definition.retry,
+                timeout: definition.timeout,
                 isSuspect: attempt.job.isSuspect,
                 onBegin: { [weak self] in self?.began(attempt) },
                 onProgress: { [weak self] in self?.publish($0, of: attempt) },

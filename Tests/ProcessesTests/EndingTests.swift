@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import Processes
 import Programs
@@ -25,6 +26,16 @@ extension ProcessesTests {
             running.process.terminate(grace: .seconds(600))
             running.process.terminate(grace: .zero)
             running.process.terminate(grace: .seconds(600))
+            #expect(await running.end()?.status == .signalled(SIGKILL, dumpedCore: false))
+        }
+
+        @Test func aProcessCanEndWithTheThreadThatLaunchedIt() async throws {
+            let running = try await withCheckedThrowingContinuation { continuation in
+                Thread.detachNewThread {
+                    continuation.resume(
+                        with: Result { try Running.probe("stubborn") { $0.endsWithThread = true } })
+                }
+            }
             #expect(await running.end()?.status == .signalled(SIGKILL, dumpedCore: false))
         }
 

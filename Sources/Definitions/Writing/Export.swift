@@ -35,7 +35,8 @@ extension DefinitionDocument {
 
     private static func lines(_ definition: Definition) -> [String] {
         var lines = fields(
-            of: definition.name, definition.json, ["kind", "summary"] + ProgramDefinition.fieldNames + ["queue", "priority", "timeout", "retry"],
+            of: definition.name, definition.json,
+            ["kind", "summary"] + ProgramDefinition.fieldNames + ["queue", "priority", "timeout", "retry"],
             defaults: [
                 "priority": JSONText(string: Priority.normal.name),
                 "stdin": JSONText(string: ProgramDefinition.StandardInput.json.rawValue),
