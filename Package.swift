@@ -52,7 +52,7 @@ let package = Package(
         .executable(name: "halyard", targets: ["halyard"]),
         .executable(name: "halyard-bench", targets: ["Bench"]),
         .library(name: "HalyardClient", targets: ["HalyardClient"]),
-        .library(name: "HalyardWorker", targets: ["Jobs", "OperationTypes", "Worker", "WorkerProtocol"]),
+        .library(name: "HalyardWorker", targets: ["HalyardWorker"]),
         .library(name: "Operations", targets: ["OperationTypes", "Operations", "NetworkAdapters"]),
         .library(name: "OperationsCompatibility", targets: ["OperationsCompatibility"]),
         .library(name: "NetworkOperations", targets: ["NetworkOperations"]),
@@ -211,6 +211,8 @@ let package = Package(
         // The main program of a worker. It has no dependency outside of this package, so that programs with their own
         // kinds build quickly.
         module("Worker", ["Jobs", "OperationTypes", "WorkerProtocol"]),
+        // The library for workers in Swift: one import.
+        module("HalyardWorker", ["Jobs", "OperationTypes", "Worker"]),
         // A program that tests run as a worker.
         .executableTarget(
             name: "SampleWorker", dependencies: ["Jobs", "OperationTypes", "Worker", "WorkerProtocol"],

@@ -17,7 +17,7 @@ package struct WorkerSetting: Hashable, Sendable {
         WorkerSetting("upload.checkpoints"), WorkerSetting("upload.chunk_size"), WorkerSetting("upload.part_size"),
         WorkerSetting("upload.memory"), WorkerSetting("upload.max_rate"),
 
-        WorkerSetting("spool.directory"),
+        WorkerSetting("spool.directory"), WorkerSetting("files.directory"),
 
         WorkerSetting("network.ports", isList: true), WorkerSetting("network.allow", isList: true),
         WorkerSetting("network.user_agent_suffix"), WorkerSetting("network.proxy"),

@@ -3,8 +3,8 @@ import Logging
 import Settings
 
 extension DaemonSetting {
-    /// The keys that the daemon reads itself and also passes to the built-in worker.
-    private static let ownKeys: Set = ["spool.directory", "upload.checkpoints", "upload.credentials"]
+    /// The keys that the daemon reads or chooses itself and also passes to the built-in worker.
+    private static let ownKeys: Set = ["files.directory", "spool.directory", "upload.checkpoints", "upload.credentials"]
 
     /// All keys: first those of the daemon, in the order of `config/halyard.yaml`, then those of the built-in worker.
     static let all: [DaemonSetting] =

@@ -39,8 +39,7 @@ extension DaemonConfiguration {
         var texts = workerSettings
         texts["spool.directory"] = .scalar(spoolDirectory)
         texts["upload.checkpoints"] = .scalar(checkpointDirectory)
-        // An upload may send the file that another job has produced.
-        texts["upload.roots"] = .list((texts["upload.roots"]?.values ?? []) + [JobFiles.folder(nextTo: database)])
+        texts["files.directory"] = .scalar(JobFiles.folder(nextTo: database))
         texts["upload.credentials"] = credentialFolder.map { .scalar($0) }
         return JSONWriter.text {
             $0.object { object in

@@ -25,6 +25,7 @@ extension KindsSettings {
         },
 
         .optionalPath("spool.directory", \.kinds.upload.spool),
+        .optionalPath("files.directory", \.kinds.upload.files),
 
         .many("network.ports", \.kinds.outgoing.policy.ports, valid: "port numbers from 1 to 65535") {
             UInt16($0).flatMap { $0 > 0 ? $0 : nil }

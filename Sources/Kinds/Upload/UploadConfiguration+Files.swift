@@ -60,7 +60,7 @@ extension UploadConfiguration {
 
     /// Returns the longest root that contains the path. ``OpenFile`` ensures that the file is really below it.
     func root(of file: String) -> String? {
-        roots.map { $0.hasSuffix("/") ? $0 : $0 + "/" }.filter { file.hasPrefix($0) }
+        (roots + [files].compactMap(\.self)).map { $0.hasSuffix("/") ? $0 : $0 + "/" }.filter { file.hasPrefix($0) }
             .max { $0.utf8.count < $1.utf8.count }
     }
 }

@@ -1,6 +1,4 @@
-import Jobs
-import OperationTypes
-import Worker
+import HalyardWorker
 
 struct Greet: Kind {
     struct Input: Codable, Sendable { var name: String }

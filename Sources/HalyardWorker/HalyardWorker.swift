@@ -1,0 +1,4 @@
+// Programs import only this module.
+@_exported import Jobs
+@_exported import OperationTypes
+@_exported import Worker
