@@ -42,7 +42,7 @@ public enum Daemon {
         if surroundings.handlesSignals { lock.marksCrashes() }
         try narrowModes(configuration, in: surroundings)
         try configuration.makeFolders()
-        try workers.prepare(configuration, in: surroundings)
+        try await workers.prepare(configuration, in: surroundings)
         let ending = HangGuard(
             notifier: surroundings.notifier, logger: surroundings.logger, onHang: surroundings.onHang)
         defer { ending.ended() }

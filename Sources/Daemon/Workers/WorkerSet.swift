@@ -1,4 +1,5 @@
 import ControlProtocol
+import Dispatch
 import Jobs
 import Logging
 import Processes
@@ -335,12 +336,21 @@ final class WorkerSet: Sendable {
     /// Prepares the folder of programs, once the database's lock is held.
     ///
     /// - Throws: ``DaemonFailure`` if the folder cannot be used.
-    func prepare(_ configuration: DaemonConfiguration, in surroundings: DaemonSurroundings) throws(DaemonFailure) {
-        do throws(FileFailure) {
-            // A test has other children with sessions of their own.
-            try programs.prepare(adoptsOrphans: surroundings.handlesSignals)
-        } catch {
-            throw DaemonFailure(.configuration, "program.directory: \(error).", errno: error.code)
+    func prepare(_ configuration: DaemonConfiguration, in surroundings: DaemonSurroundings) async throws(DaemonFailure) {
+        let failure = await withCheckedContinuation { continuation in
+            // Removing what an earlier daemon left can take long, so it must not occupy a thread of Swift's pool.
+            DispatchQueue.global().async { [programs] in
+                do throws(FileFailure) {
+                    // A test has other children with sessions of their own.
+                    try programs.prepare(adoptsOrphans: surroundings.handlesSignals)
+                    continuation.resume(returning: FileFailure?.none)
+                } catch {
+                    continuation.resume(returning: error)
+                }
+            }
+        }
+        if let failure {
+            throw DaemonFailure(.configuration, "program.directory: \(failure).", errno: failure.code)
         }
     }
 

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import JobFiles
 import Jobs
 import OperationTypes
 import Processes
@@ -217,8 +218,11 @@ final class ProgramAttempt: Sendable {
         do {
             return try files.keep(work.output, of: attempt.lease, name: "output").json
         } catch {
+            // Any other error is the program's: it wrote something else than a regular file of its own.
+            var isRetryable = false
+            if case .failed? = error as? JobFilesError { isRetryable = true }
             throw ProgramFailure.make(
-                ProgramFailure.Code.notKept, "the result file was not kept: \(error).", isRetryable: true)
+                ProgramFailure.Code.notKept, "the result file was not kept: \(error).", isRetryable: isRetryable)
         }
     }
 
@@ -232,8 +236,11 @@ final class ProgramAttempt: Sendable {
         let launched: LaunchedProcess
         do throws(LaunchError) {
             launched = try plan.launch { [self] (end: ProcessEnd) in
-                state.withLock { $0.end = end }
-                eventfd_write(wake, 1)
+                // Under the lock: once the thread sees the end, it closes the descriptor, and another file may get its number.
+                state.withLock { state in
+                    state.end = end
+                    eventfd_write(wake, 1)
+                }
             }
         } catch {
             throw ProgramFailure.notLaunched(error)

@@ -60,8 +60,9 @@ final class ProgramServer {
             if count <= 0 { continue }
             if entries[1].revents != 0, let size = read(pipes.output) {
                 if size == 0 { isOutputOpen = false }
+                let wasTooLarge = isTooLarge
                 take(size)
-                if isTooLarge { kill() }
+                if isTooLarge, !wasTooLarge { kill() }
             }
             if entries[2].revents != 0, let size = read(pipes.log) {
                 if size == 0 { isLogOpen = false }
