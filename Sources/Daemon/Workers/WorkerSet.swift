@@ -336,7 +336,8 @@ final class WorkerSet: Sendable {
     /// Prepares the folder of programs, once the database's lock is held.
     ///
     /// - Throws: ``DaemonFailure`` if the folder cannot be used.
-    func prepare(_ configuration: DaemonConfiguration, in surroundings: DaemonSurroundings) async throws(DaemonFailure) {
+    func prepare(_ configuration: DaemonConfiguration, in surroundings: DaemonSurroundings) async throws(DaemonFailure)
+    {
         let failure = await withCheckedContinuation { continuation in
             // Removing what an earlier daemon left can take long, so it must not occupy a thread of Swift's pool.
             DispatchQueue.global().async { [programs] in

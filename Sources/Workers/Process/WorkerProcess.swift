@@ -78,8 +78,11 @@ final class WorkerProcess: Sendable {
         defer { ends.close() }
         do throws(LaunchError) {
             let launched = try plan.launch { [self] (end: ProcessEnd) in
-                state.withLock { $0.end = end }
-                eventfd_write(wake, 1)
+                // Under the lock: once the thread sees the end, it closes the descriptor, and another file may get its number.
+                state.withLock { state in
+                    state.end = end
+                    eventfd_write(wake, 1)
+                }
             }
             state.withLock { $0.launched = launched }
         } catch {
@@ -107,12 +110,12 @@ final class WorkerProcess: Sendable {
 
     /// Writes what fits into the pipe now; the process's thread writes the rest.
     func flush() {
-        let isBlocked = outgoing.withLock { outgoing in
-            if outgoing.isBlocked { return false }
+        outgoing.withLock { outgoing in
+            if outgoing.isBlocked { return }
             outgoing.writeAvailable()
-            return outgoing.isBlocked
+            // Under the lock, since the thread closes the descriptor under it.
+            if outgoing.isBlocked { eventfd_write(wake, 1) }
         }
-        if isBlocked { eventfd_write(wake, 1) }
     }
 
     // MARK: The thread
