@@ -72,15 +72,15 @@ struct JobPage {
     }
 
     private var attempts: Table {
-        Table(
-            detail.attempts,
-            [
-                .init("", .right) { "\($0.lease.attempt)" }, .init { "\($0.outcome.name, $0.outcome.style)" },
-                .init { "\($0.startedAt.iso8601)" },
-                .init("", .right) { "\(TimeText.duration($0.endedAt - $0.startedAt))" },
-                .init { "\($0.usage.map(AmountText.usage) ?? "", .dim)" },
-                .init(wraps: true, cell: explanation),
-            ])
+        var columns: [Table.Column<AttemptRecord>] = [
+            .init("", .right) { "\($0.lease.attempt)" }, .init { "\($0.outcome.name, $0.outcome.style)" },
+            .init { "\($0.startedAt.iso8601)" },
+            .init("", .right) { "\(TimeText.duration($0.endedAt - $0.startedAt))" },
+        ]
+        if detail.attempts.contains(where: { $0.usage != nil }) {
+            columns.append(.init { "\($0.usage.map(AmountText.usage) ?? "", .dim)" })
+        }
+        return Table(detail.attempts, columns + [.init(wraps: true, cell: explanation)])
     }
 
     /// The error of an attempt, and when the next one begins.

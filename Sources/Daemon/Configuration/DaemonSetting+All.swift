@@ -4,7 +4,9 @@ import Settings
 
 extension DaemonSetting {
     /// The keys that the daemon reads or chooses itself and also passes to the built-in worker.
-    private static let ownKeys: Set = ["files.directory", "spool.directory", "upload.checkpoints", "upload.credentials"]
+    private static let ownKeys: Set = [
+        "files.directory", "spool.directory", "upload.checkpoints", "upload.credentials",
+    ]
 
     /// All keys: first those of the daemon, in the order of `config/halyard.yaml`, then those of the built-in worker.
     static let all: [DaemonSetting] =

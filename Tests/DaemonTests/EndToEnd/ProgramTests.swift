@@ -75,7 +75,8 @@ import Testing
             try await bed.enqueue("read", "--after", "1")
             try await bed.enqueue("send", "--after", "1", "--set", "to=\(bed.server.site)/upload/made")
             try await bed.waitForAllJobs()
-            #expect(try await bed.ask("SELECT value ->> 'bytes', value ->> 'sha256' FROM results WHERE job = 3") == sent)
+            #expect(
+                try await bed.ask("SELECT value ->> 'bytes', value ->> 'sha256' FROM results WHERE job = 3") == sent)
             #expect(try await bed.halyard("log", "1").output.contains("working"))
             #expect(try await bed.ask("SELECT value ->> 'size', value ->> 'sha256' FROM results WHERE job = 1") == sent)
             #expect(try await bed.ask("SELECT value FROM results WHERE job = 2") == #""content""#)
