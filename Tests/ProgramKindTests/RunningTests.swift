@@ -143,6 +143,14 @@ import Testing
         #expect(try await bench.run(#""program":["/bin/true","{output}"],"result":"file""#).code == "no_output")
     }
 
+    @Test func memoryIsLimited() async throws {
+        let program = #""program":["/bin/dd","if=/dev/zero","of=/dev/null","bs=300M","count=1"]"#
+        #expect(try await bench.run(program).output == "null")
+        let code = try await bench.run(program + #","limits":{"memory":"64MiB"}"#).code
+        // Without a cgroup, the program itself finds that it gets no memory.
+        #expect(code == "exit_1" || code == "out_of_memory")
+    }
+
     // MARK: The log
 
     @Test func standardErrorIsTheLogAndOutputToo() async throws {

@@ -137,6 +137,34 @@ import Testing
         }
     }
 
+    /// P7: a stop of the daemon ends the program, and the attempt does not count.
+    @Test(.timeLimit(.minutes(1)))
+    func aStoppedDaemonInterruptsItsPrograms() async throws {
+        let bed = try TestBed()
+        try bed.configure(Self.roots + "drain_timeout: 0s\ngrace: 200ms\n")
+        let pipe = bed.folder.path + "/pipe"
+        #expect(mkfifo(pipe, 0o600) == 0)
+        for start in 1...2 {
+            try await bed.withDaemon { daemon in
+                if start == 1 {
+                    _ = try await apply(
+                        """
+                          sleep:
+                            kind: program
+                            program: [/bin/sh, -c, "trap 'exit 0' TERM; exec 3> \(pipe); echo on >&3; while :; do sleep 0.1; done"]
+                            retry: {tries: 1}
+                        """, in: bed)
+                    try await bed.enqueue("sleep")
+                }
+                let lines = Lines.reading(await opened(pipe))
+                #expect(await lines.first { $0 == "on" } != nil)
+                daemon.signal(SIGTERM)
+                #expect(await daemon.waitForEnd() == .exited(0))
+            }
+            #expect(try await bed.ask("SELECT state, tries FROM job") == "2|0")
+        }
+    }
+
     /// A program must not run on beside the next attempt of its job.
     @Test(.timeLimit(.minutes(1)))
     func programsEndWithAKilledDaemon() async throws {
