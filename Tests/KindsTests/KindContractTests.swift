@@ -54,6 +54,20 @@ import WebSyntax
         #expect(enrich.url == "theirs")
     }
 
+    @Test func anUploadSendsTheKeptFileOfADependency() {
+        let kept = KeptFile(name: "output", size: 2, sha256: "ab", path: "/files/1")
+        var upload = Upload.Input(to: "t")
+        Upload.accept(AnyOutput(json: kept.json.string), into: &upload)
+        #expect(upload.file == "/files/1")
+        #expect(upload.sha256 == "ab")
+        #expect(upload.body == nil)
+        // Any other object is sent itself.
+        var other = Upload.Input(to: "t")
+        Upload.accept(AnyOutput(json: #"{"path":"/etc/passwd"}"#), into: &other)
+        #expect(other.file == nil)
+        #expect(other.body == #"{"path":"/etc/passwd"}"#)
+    }
+
     @Test func failureIsStoredInFlatJSON() throws {
         let failure = KindFailure(
             .httpStatus, "m", isRetryable: true, status: 503, url: try WebURL(parsing: "https://h/p?token=canary"),

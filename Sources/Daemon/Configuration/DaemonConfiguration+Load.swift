@@ -1,4 +1,3 @@
-import Configuration
 import ControlProtocol
 import Glibc
 import Jobs
@@ -56,21 +55,11 @@ extension DaemonConfiguration {
             problems.append("--set: " + NearestName.unknown("key", key, among: DaemonSetting.all.map(\.key)))
         }
 
-        // Commas separate the entries of a list, as in the environment.
-        let flags = sources.flags.map { key, value -> (String, SettingText) in
-            let isList = DaemonSetting.all.contains { $0.key == key && $0.isList }
-            return (key, isList ? .list(value.split(separator: ",").map(String.init)) : .scalar(value))
-        }
-        let reader = ConfigReader(providers: [
-            InMemoryProvider(name: "flags", values: values(flags)),
-            EnvironmentVariablesProvider(environmentVariables: sources.environment).prefixKeys(with: "halyard"),
-            InMemoryProvider(name: file.path, values: values(file.values.map { ($0, $1.text) })),
-        ])
         var configuration = DaemonConfiguration(sources.service)
         configuration.places = SettingPlaces(sources, file)
         configuration.workers = file.workers
         for setting in DaemonSetting.all {
-            guard let text = text(of: setting, in: reader) else { continue }
+            guard let text = text(of: setting, in: sources, file) else { continue }
             do throws(SettingProblem) {
                 try setting.apply(text, &configuration)
             } catch {
@@ -107,29 +96,23 @@ extension DaemonConfiguration {
         }
     }
 
-    /// Returns a value of the wrong shape unchanged (a list instead of a single value, or the reverse), so that
-    /// its setting can refuse it with its line number.
-    private static func text(of setting: DaemonSetting, in reader: ConfigReader) -> SettingText? {
-        let key = ConfigKey(setting.key.split(separator: ".").map(String.init))
-        if setting.isList {
-            if let list = reader.stringArray(forKey: key) { return .list(list) }
-            return reader.string(forKey: key).map { .scalar($0) }
+    /// Returns the text of a setting in the first source that has it. Commas separate the entries of a list on the command
+    /// line and in the environment. The file may contain a list instead of a single value, or the reverse, so that its
+    /// setting can refuse it with its line number.
+    private static func text(
+        of setting: DaemonSetting, in sources: ConfigurationSources, _ file: ConfigurationFile
+    ) -> SettingText? {
+        guard let text = sources.flags[setting.key] ?? sources.environment[setting.variable] else {
+            return file.values[setting.key]?.text
         }
-        if let value = reader.string(forKey: key) { return .scalar(value) }
-        return reader.stringArray(forKey: key).map { .list($0) }
+        if !setting.isList { return .scalar(text) }
+        return .list(text.split(separator: ",").map(trimmed).filter { !$0.isEmpty })
     }
 
-    private static func values(_ texts: [(String, SettingText)]) -> [AbsoluteConfigKey: ConfigValue] {
-        var values: [AbsoluteConfigKey: ConfigValue] = [:]
-        for (key, text) in texts {
-            let content: ConfigContent =
-                switch text {
-                case .scalar(let value): .string(value)
-                case .list(let list): .stringArray(list)
-                }
-            values[AbsoluteConfigKey(key.split(separator: ".").map(String.init))] = ConfigValue(
-                content, isSecret: false)
-        }
-        return values
+    private static func trimmed(_ text: Substring) -> String {
+        guard let first = text.firstIndex(where: { !$0.isWhitespace }),
+            let last = text.lastIndex(where: { !$0.isWhitespace })
+        else { return "" }
+        return String(text[first...last])
     }
 }
