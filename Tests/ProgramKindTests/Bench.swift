@@ -27,7 +27,7 @@ final class Bench: Sendable {
     }
 
     deinit {
-        // What is left fills only the temporary folder.
+        // A folder that is left behind fills only the temporary folder.
         try? FileManager.default.removeItem(atPath: folder)
     }
 

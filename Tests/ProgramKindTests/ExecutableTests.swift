@@ -44,7 +44,7 @@ import Testing
             chmod(path + "/bin/tool", 0o755)
         }
 
-        // What is left fills only the temporary folder.
+        // A folder that is left behind fills only the temporary folder.
         deinit { try? FileManager.default.removeItem(atPath: path) }
 
         func problem(_ name: String = "bin/tool", roots: [String]? = nil) -> ExecutableProblem? {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ProgramKind
 
-/// What programs leave is removed.
+/// The files and processes that programs leave are removed.
 @Suite struct FolderTests {
     let bench: Bench
 

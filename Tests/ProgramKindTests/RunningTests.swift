@@ -7,7 +7,7 @@ import Testing
 
 @testable import ProgramKind
 
-/// What a program gets, and how its end becomes the end of the attempt.
+/// The surroundings of a program, and how its end becomes the end of the attempt.
 @Suite struct RunningTests {
     let bench: Bench
 
@@ -17,7 +17,7 @@ import Testing
         let script = Bench.script(#"for a; do printf '[%s]' "$a"; done"#, #","result":"text""#)
         let end = try await bench.run(script, input: #"{"a":"a b' \"$(id)\n;`x`","b":"{a}*"}"#)
         #expect(end.output == JSONText(string: "[a b' \"$(id)\n;`x`][{a}*]").string)
-        // Without a value, the argument is left out.
+        // An argument without a value is left out.
         #expect(try await bench.run(script, input: #"{"b":""}"#).output == #""[]""#)
     }
 
@@ -147,7 +147,7 @@ import Testing
         let program = #""program":["/bin/dd","if=/dev/zero","of=/dev/null","bs=300M","count=1"]"#
         #expect(try await bench.run(program).output == "null")
         let code = try await bench.run(program + #","limits":{"memory":"64MiB"}"#).code
-        // Without a cgroup, the program itself finds that it gets no memory.
+        // The program itself finds that it gets no memory if it has no cgroup.
         #expect(code == "exit_1" || code == "out_of_memory")
     }
 
@@ -242,7 +242,7 @@ import Testing
     func aShellScriptReportsProgress() async throws {
         let attempt = try bench.start(
             Bench.script("systemd-notify --status='half done' X_PROGRESS=0.5 && systemd-notify X_PROGRESS=1"))
-        // Without an answer to its barrier, systemd-notify would fail after five seconds.
+        // The client would fail after five seconds without an answer to its barrier.
         #expect(await attempt.ended.uncancellableWait().output == "null")
         #expect(attempt.progress.withLock(\.self).map(\.completed) == [50, 100])
         #expect(bench.files.log(of: attempt)?.text.contains("status: half done\n") == true)

@@ -14,7 +14,7 @@ struct AttemptEnding {
     let wasStopped: Bool
     let lines: [String]
 
-    /// Why the attempt failed; nil if the program succeeded.
+    /// The failure of the attempt; nil if the program succeeded.
     var failure: TryFailure? {
         // A program that was asked to stop may exit with 0 without having done its work.
         if wasStopped { return fail(ProgramFailure.Code.stopped, "the program was asked to stop and \(clause)") }
@@ -62,7 +62,7 @@ struct AttemptEnding {
                 "the program wrote a file of more than \(ByteSize(program.limits.fileBytes)), the limit; write less, or raise limits.file"
             )
         }
-        // These come from outside: from a person, or from the kernel when the machine is short of memory.
+        // Such a signal comes from a person, or from the kernel when the machine is short of memory.
         let isFromOutside = [SIGKILL, SIGTERM, SIGINT, SIGHUP].contains(signal)
         return fail(
             "killed_by_\(ProgramFailure.name(of: signal))", "the program \(clause); its last lines are in the detail",
@@ -114,7 +114,7 @@ struct AttemptEnding {
         case .text: value = JSONText(string: try text(output.last == 0x0A ? output.dropLast() : output[...]))
         case .lines:
             _ = try text(output[...])
-            // By bytes, since Swift counts a carriage return with its line break as one character.
+            // Split as bytes, since Swift counts a carriage return with its line break as one character.
             var lines = output.split(separator: 0x0A, omittingEmptySubsequences: false)
             if lines.last?.isEmpty == true { lines.removeLast() }
             value = JSONText(elements: lines.map { JSONText(string: String(decoding: $0, as: UTF8.self)) })

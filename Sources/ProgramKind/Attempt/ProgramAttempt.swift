@@ -236,7 +236,7 @@ final class ProgramAttempt: Sendable {
         let launched: LaunchedProcess
         do throws(LaunchError) {
             launched = try plan.launch { [self] (end: ProcessEnd) in
-                // Under the lock: once the thread sees the end, it closes the descriptor, and another file may get its number.
+                // The lock matters: once the thread sees the end, it closes the descriptor, and another file may get its number.
                 state.withLock { state in
                     state.end = end
                     eventfd_write(wake, 1)

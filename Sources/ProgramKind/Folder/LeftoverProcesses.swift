@@ -3,7 +3,7 @@ import Glibc
 
 /// The processes of programs that a killed daemon has left running.
 ///
-/// They are found by their environment or working folder, since their parents are gone. The kernel has killed the
+/// The processes are found by their environment or working folder, since their parents are gone. The kernel has killed the
 /// programs themselves together with the daemon; only their descendants can be left.
 struct LeftoverProcesses {
     /// The beginnings of all paths in the folder of all work folders.

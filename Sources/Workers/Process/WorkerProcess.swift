@@ -78,7 +78,7 @@ final class WorkerProcess: Sendable {
         defer { ends.close() }
         do throws(LaunchError) {
             let launched = try plan.launch { [self] (end: ProcessEnd) in
-                // Under the lock: once the thread sees the end, it closes the descriptor, and another file may get its number.
+                // The lock matters: once the thread sees the end, it closes the descriptor, and another file may get its number.
                 state.withLock { state in
                     state.end = end
                     eventfd_write(wake, 1)
@@ -113,7 +113,7 @@ final class WorkerProcess: Sendable {
         outgoing.withLock { outgoing in
             if outgoing.isBlocked { return }
             outgoing.writeAvailable()
-            // Under the lock, since the thread closes the descriptor under it.
+            // The lock matters, since the thread closes the descriptor under it.
             if outgoing.isBlocked { eventfd_write(wake, 1) }
         }
     }
