@@ -44,7 +44,8 @@ extension ProcessesTests {
             let end = try #require(
                 try await Running.probe("spin") { $0.limits.processorTime = .seconds(1) }.end())
             #expect(end.status == .signalled(SIGXCPU, dumpedCore: false))
-            #expect(end.usage.userTime + end.usage.systemTime >= .milliseconds(900))
+            // The kernel counts ticks for the limit and measures the usage. On a busy machine the two differ.
+            #expect(end.usage.userTime + end.usage.systemTime >= .milliseconds(500))
         }
 
         @Test func anEndlessFileEndsWithASignal() async throws {

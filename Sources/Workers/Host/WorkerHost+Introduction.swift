@@ -114,19 +114,17 @@ extension WorkerHost {
 
     /// Ends the waits for this process's introduction; only the first call for a process has an effect.
     func introduced(_ worker: Dispatcher.WorkerID, _ introduction: Introduction) {
-        let latch = core.withLock { core -> Latch<Introduction>? in
+        let isAnnounced = if case .announced = introduction { true } else { false }
+        takeIntroduction(of: worker, isAnnounced: isAnnounced)?.open(with: introduction)
+    }
+
+    /// Returns the wait for this process's introduction, which the caller ends; nil if it has ended.
+    func takeIntroduction(of worker: Dispatcher.WorkerID, isAnnounced: Bool = false) -> Latch<Introduction>? {
+        core.withLock { core in
             guard let latch = core.introductions.removeValue(forKey: worker) else { return nil }
             // The next process introduces itself anew.
-            if latch === core.nextIntroduction, !introduction.isAnnounced { core.nextIntroduction = Latch() }
+            if latch === core.nextIntroduction, !isAnnounced { core.nextIntroduction = Latch() }
             return latch
         }
-        latch?.open(with: introduction)
-    }
-}
-
-extension WorkerHost.Introduction {
-    fileprivate var isAnnounced: Bool {
-        if case .announced = self { return true }
-        return false
     }
 }

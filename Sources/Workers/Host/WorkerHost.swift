@@ -272,7 +272,7 @@ public final class WorkerHost: KindHost {
 
     private func exited(_ worker: Dispatcher.WorkerID, _ exit: WorkerExit, _ lines: [String]) {
         let fault = core.withLock { $0.faults.removeValue(forKey: worker) }
-        introduced(worker, .failed(fault ?? exit.clause))
+        let introduction = takeIntroduction(of: worker)
         change { core in
             if fault != nil || core.dispatcher.wants(worker) || core.lastExit == nil {
                 core.lastExit = fault ?? exit.clause
@@ -283,6 +283,8 @@ public final class WorkerHost: KindHost {
             return .exited(worker)
         }
         core.withLock { $0.exits[worker] = nil }
+        // Whoever waits for it learns of the failure when the program already rests.
+        introduction?.open(with: .failed(fault ?? exit.clause))
         roomObserver.withLock(\.self)?()
     }
 
