@@ -58,7 +58,8 @@ import WebSyntax
         let kept = KeptFile(name: "output", size: 2, sha256: "ab", path: "/files/1")
         var upload = Upload.Input(to: "t")
         Upload.accept(AnyOutput(json: kept.json.string), into: &upload)
-        #expect(upload.file == "/files/1")
+        #expect(upload.kept == kept)
+        #expect(upload.file == nil)
         #expect(upload.sha256 == "ab")
         #expect(upload.body == nil)
         // Any other object is sent itself.

@@ -23,7 +23,7 @@ extension Upload.Input {
         if file != nil, body != nil {
             throw .invalid("body", "cannot be given together with `file`; remove one of them")
         }
-        if stage == .whole, file == nil, body == nil {
+        if stage == .whole, file == nil, body == nil, kept == nil {
             throw .invalid("file", "is missing; give a file or a body, or let a dependency provide the body")
         }
         if createOnly == true, style == .form || style == .tus || method == .post {

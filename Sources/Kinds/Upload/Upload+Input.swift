@@ -62,6 +62,8 @@ extension Upload {
         public var sha256: String?
         /// The text to send if there is no `file`.
         public var body: String?
+        /// The file that a dependency has produced, to be sent instead. An input as JSON cannot contain it.
+        var kept: KeptFile?
 
         /// Creates an input. All fields but `to` are optional.
         public init(
@@ -186,7 +188,7 @@ extension Upload {
     public static func accept(_ value: AnyOutput, into input: inout Input) {
         guard input.file == nil, input.body == nil else { return }
         if let file = keptFile(value) {
-            input.file = file.path
+            input.kept = file
             if input.sha256 == nil { input.sha256 = file.sha256 }
             return
         }

@@ -96,7 +96,7 @@ public struct Upload: Kind {
         let source = try await source(of: input)
         let plan = UploadPlan(
             url: url, headers: headers, contentType: try await contentType(of: input, source),
-            fileName: input.fileName, source: source.identity, isFile: input.file != nil,
+            fileName: input.fileName, source: source.identity, isFile: input.file != nil || input.kept != nil,
             createsOnly: input.createOnly ?? false, expected: try expectedDigest(of: input, source),
             isRepeat: context.attempt > 1, hasOwnHeaders: !(input.headers ?? [:]).isEmpty,
             credential: input.credential, credentialHeader: isSigned ? nil : input.secretHeader, region: region,
@@ -183,12 +183,15 @@ public struct Upload: Kind {
     }
 
     private func source(of input: Input) async throws(KindFailure) -> UploadSource {
-        guard let file = input.file else { return .bytes(Array((input.body ?? "").utf8)) }
+        if input.file == nil, input.kept == nil { return .bytes(Array((input.body ?? "").utf8)) }
         let configuration = configuration
         let opened: Result<OpenFile, KindFailure>
         do {
             opened = try await client.threads.runAbandoningOnCancel {
-                Result { () throws(KindFailure) in try configuration.open(file) }
+                Result { () throws(KindFailure) in
+                    if let kept = input.kept { return try configuration.open(kept) }
+                    return try configuration.open(input.file ?? "")
+                }
             }
         } catch { throw .cancelled }
         return .file(try opened.get())

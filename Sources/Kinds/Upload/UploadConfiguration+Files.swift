@@ -1,3 +1,4 @@
+import Jobs
 import Web
 import WebSyntax
 
@@ -13,6 +14,25 @@ extension UploadConfiguration {
                 "\(file.printable) has \(opened.size) bytes; the limit is \(maxBytes). Raise the limit.")
         }
         return opened
+    }
+
+    /// Opens the file that a job has produced. Blocks.
+    ///
+    /// The output that describes the file may come from somebody else, so it must agree with the record that the daemon
+    /// keeps beside the content.
+    ///
+    /// - Throws: `file_refused` if there is no such record, and the failures of ``OpenFile``.
+    func open(_ kept: KeptFile) throws(KindFailure) -> OpenFile {
+        guard let files, kept.path.hasPrefix(files + "/"), kept.path.hasSuffix(".file") else {
+            throw .outsideRoots(kept.path)
+        }
+        let path = kept.path.dropFirst(files.utf8.count + 1)
+        let record = try OpenFile(beneath: files, at: path.dropLast("file".count) + "kept")
+        let expected = "halyard file 1 \(kept.size) \(kept.sha256) "
+        guard try record.read(at: 0, upTo: 1024).starts(with: Array(expected.utf8)) else {
+            throw .outsideRoots(kept.path)
+        }
+        return try OpenFile(beneath: files, at: String(path))
     }
 
     /// The name of a file in the spool, which is `ID` in `spool:ID/NAME`; the rest is only for people. Nil for other
@@ -60,7 +80,7 @@ extension UploadConfiguration {
 
     /// Returns the longest root that contains the path. ``OpenFile`` ensures that the file is really below it.
     func root(of file: String) -> String? {
-        (roots + [files].compactMap(\.self)).map { $0.hasSuffix("/") ? $0 : $0 + "/" }.filter { file.hasPrefix($0) }
+        roots.map { $0.hasSuffix("/") ? $0 : $0 + "/" }.filter { file.hasPrefix($0) }
             .max { $0.utf8.count < $1.utf8.count }
     }
 }

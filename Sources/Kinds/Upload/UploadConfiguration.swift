@@ -9,7 +9,8 @@ public struct UploadConfiguration: Sendable {
     /// The folder in which the daemon keeps files that users passed to it. Inputs name such a file `spool:ID/NAME` or
     /// `spool:ID`.
     public var spool: String?
-    /// The folder in which the daemon keeps the files that jobs have produced. These files may be sent.
+    /// The folder in which the daemon keeps the files that jobs have produced. An upload that depends on such a job may
+    /// send its file.
     public var files: String?
     /// Returns the secret of a credential, or nil if there is none of that name. Default: there are no credentials.
     public var credentials: CredentialLookup = { _ in nil }

@@ -101,7 +101,7 @@ extension Upload.Input {
     /// The file name for the server: the file's own name in printable characters, of at most 255 bytes. For a file in
     /// the spool, `spool:ID/NAME`, it is `NAME`.
     var fileName: String {
-        guard let file else { return "body" }
+        guard let file = kept?.name ?? file else { return "body" }
         let path = UploadConfiguration.spoolName(in: file) == nil ? file[...] : file.drop { $0 != "/" }
         var name = path.split(separator: "/").last.map { String($0).printable } ?? ""
         while name.utf8.count > 255 { name.removeLast() }
