@@ -20,9 +20,15 @@ public enum Daemon {
         _ configuration: DaemonConfiguration, in surroundings: DaemonSurroundings = DaemonSurroundings()
     ) async throws {
         let workers = await WorkerSet(configuration, in: surroundings)
+        var lock: DatabaseLock?
+        // The workers end first: the next daemon must not start while one of them writes files.
+        defer { lock?.release() }
         do {
             for warning in workers.warnings { surroundings.logger.warning("\(warning)") }
-            try await run(configuration, with: workers, in: surroundings)
+            try await check(configuration, with: workers, in: surroundings)
+            let acquired = try await acquireLock(configuration, in: surroundings)
+            lock = acquired
+            try await run(configuration, holding: acquired, with: workers, in: surroundings)
         } catch {
             await workers.close()
             throw error
@@ -33,11 +39,9 @@ public enum Daemon {
     }
 
     private static func run(
-        _ configuration: DaemonConfiguration, with workers: WorkerSet, in surroundings: DaemonSurroundings
+        _ configuration: DaemonConfiguration, holding lock: DatabaseLock, with workers: WorkerSet,
+        in surroundings: DaemonSurroundings
     ) async throws {
-        try await check(configuration, with: workers, in: surroundings)
-        let lock = try await acquireLock(configuration, in: surroundings)
-        defer { lock.release() }
         let lastEnd = lock.lastEnd
         if surroundings.handlesSignals { lock.marksCrashes() }
         try narrowModes(configuration, in: surroundings)
