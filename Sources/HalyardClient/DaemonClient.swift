@@ -117,14 +117,17 @@ public struct DaemonClient: Sendable {
     private func finalResult(of job: JobID, waiting limit: Duration?) async throws(DaemonClientError) -> JobResult {
         let clock = ContinuousClock()
         let end = limit.map { clock.now + $0 }
+        var pause = Duration.zero
         while true {
             let wait = end.map { max(.zero, $0 - clock.now) } ?? Self.longestCall
             do throws(ControlProblem) {
                 if let result = try await control.result(job, waiting: min(wait, Self.longestCall)) { return result }
             } catch {
-                guard isRestart(error), !Task.isCancelled, end.map({ clock.now < $0 }) ?? true else {
-                    throw .daemon(error)
-                }
+                guard isRestart(error), !Task.isCancelled else { throw .daemon(error) }
+                // A daemon that answers but cannot serve the call now must not be asked without a pause.
+                let rest = end.map { max(.zero, $0 - clock.now) } ?? pause
+                try? await Task.sleep(for: min(pause, rest))  // Cancellation ends the next wait.
+                pause = min(max(pause * 2, .milliseconds(50)), .seconds(1))
                 try await waitForDaemon(until: end)
             }
             if let end, clock.now >= end { throw .stillRunning(job) }
