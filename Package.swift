@@ -390,7 +390,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
-        executable("halyardd", ["Daemon"]),
+        executable("halyardd", ["Daemon"], linking: staticCPlusPlus + staticUnwinder),
         executable("halyard", ["Client", "Commands"], linking: staticCPlusPlus + staticUnwinder),
 
         // Measuring.
