@@ -23,7 +23,7 @@ extension JobFiles {
         let file = try openSource(source)
         let before = try file.facts()
         try places.makeFolder(of: lease.job)
-        try checkFileSystem(before, source, lease)
+        try checkFileSystem(of: source, lease)
         let digest = try digest(of: file)
         try file.synchronize()
         let after = try file.facts()
@@ -63,9 +63,12 @@ extension JobFiles {
     }
 
     /// Finds out before the content is read, which may take minutes.
-    private func checkFileSystem(_ facts: stat, _ source: String, _ lease: Lease) throws(JobFilesError) {
+    private func checkFileSystem(of source: String, _ lease: Lease) throws(JobFilesError) {
+        let parent = source.lastIndex(of: "/").map { String(source[...$0]) } ?? "."
+        // The folders are compared, because an overlay file system has other device numbers for files.
+        let theirs = try OpenFile(parent, O_RDONLY | O_DIRECTORY).facts()
         let own = try OpenFile(places.job(lease.job), O_RDONLY | O_DIRECTORY).facts()
-        guard own.st_dev == facts.st_dev else { throw .otherFileSystem(path: source, folder: folder) }
+        guard own.st_dev == theirs.st_dev else { throw .otherFileSystem(path: source, folder: folder) }
     }
 
     private static let pieceBytes = 256 << 10
