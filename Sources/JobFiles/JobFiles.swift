@@ -14,11 +14,11 @@ public final class JobFiles: Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        /// The logs that are being written by this process.
-        var live: Set<Lease> = []
+        /// The logs that are being written by this process, with their sizes.
+        var live: [Lease: LogSize] = [:]
         var observers: [JobID: [Int: @Sendable () -> Void]] = [:]
         var nextObserver = 0
-        /// The jobs that kept a file since the start, until they are settled.
+        /// The jobs that kept a file, since the start or before it, until they are settled.
         var unsettled: Set<JobID> = []
     }
 
@@ -59,14 +59,25 @@ public final class JobFiles: Sendable {
     ) throws(JobFilesError) -> AttemptLog {
         try places.makeFolder(of: lease.job)
         for number in try places.segments(of: lease) { try Folder.unlinkFile(places.segment(number, of: lease)) }
-        let writer = try LogWriter(places, lease, limit: limit, now: now())
-        state.withLock { _ = $0.live.insert(lease) }
+        // The log is live before its file exists: a reader that finds an open log which is not live reports it as
+        // interrupted.
+        state.withLock { $0.live[lease] = LogSize() }
+        let writer: LogWriter
+        do throws(JobFilesError) {
+            writer = try LogWriter(places, lease, limit: limit, now: now())
+        } catch {
+            end(lease)
+            throw error
+        }
         wake(lease.job)
         return AttemptLog(writer, of: lease, in: self, onLines: onLines)
     }
 
     /// Whether this process is writing the attempt's log.
-    public func isLive(_ lease: Lease) -> Bool { state.withLock { $0.live.contains(lease) } }
+    public func isLive(_ lease: Lease) -> Bool { liveSize(of: lease) != nil }
+
+    /// The size of a log that this process is writing; nil for any other log.
+    func liveSize(of lease: Lease) -> LogSize? { state.withLock { $0.live[lease] } }
 
     /// Calls `wake` whenever a log of the job begins, grows or ends, until the observation is cancelled or released. `wake`
     /// runs on the thread that writes, and must return at once.
@@ -84,7 +95,8 @@ public final class JobFiles: Sendable {
         }
     }
 
-    /// Whether the job kept a file since the start and was not settled yet. Reads no file.
+    /// Whether the job kept a file and was not settled yet. Reads no file. A job that kept its file before the start counts
+    /// once ``recoverUnsettledJobs()`` was called.
     public func isUnsettled(_ job: JobID) -> Bool { state.withLock { $0.unsettled.contains(job) } }
 
     func setUnsettled(_ job: JobID, _ isUnsettled: Bool) {
@@ -98,8 +110,17 @@ public final class JobFiles: Sendable {
         observers?.values.forEach { $0() }
     }
 
+    /// Notes the size of a live log, and wakes the job's observers.
+    func grow(_ lease: Lease, to size: LogSize) {
+        state.withLock { state in
+            // Another thread may have noted a greater size, or the end.
+            if let known = state.live[lease], known.bytes < size.bytes { state.live[lease] = size }
+        }
+        wake(lease.job)
+    }
+
     func end(_ lease: Lease) {
-        state.withLock { _ = $0.live.remove(lease) }
+        state.withLock { $0.live[lease] = nil }
         wake(lease.job)
     }
 

@@ -1,6 +1,8 @@
 import Foundation
+import Glibc
 import JobFiles
 import Jobs
+import Synchronization
 import Testing
 
 @Suite struct LogTests {
@@ -102,6 +104,64 @@ import Testing
         #expect(
             done.lines.map { String(decoding: $0.bytes, as: UTF8.self) } == ["line 99997", "line 99998", "line 99999"])
         #expect(try files.summary(of: .first)?.log == done.log)
+    }
+
+    /// Reading could take forever while a program writes faster than that.
+    @Test func theSizeOfALiveLogIsKnownWithoutReadingItsLines() throws {
+        let folder = try TemporaryFolder()
+        let files = JobFiles.inside(folder)
+        let log = try files.beginLog(of: .first)
+        log.append("one\ntwo\nrest")
+        // A reader would stop after the header.
+        #expect(truncate(folder.path + "/files/0/41/1.log", 100) == 0)
+        #expect(try files.entries().isEmpty)
+        #expect(try files.summary(of: .first)?.log == LogSummary(attempt: 1, bytes: 8, lines: 2, isOpen: true))
+        log.finish()
+        #expect(try files.summary(of: .first)?.log == LogSummary(attempt: 1, bytes: 12, lines: 2, isOpen: false))
+    }
+
+    @Test func theLastLinesOfALiveLogAreReturned() throws {
+        let folder = try TemporaryFolder()
+        let files = JobFiles.inside(folder)
+        let log = try files.beginLog(of: .first)
+        for number in 0..<10_000 { log.append("line \(number)\n") }
+        let summary = try #require(try files.summary(of: .first, lastLines: 2))
+        #expect(summary.log.isOpen)
+        #expect(summary.lines.map { String(decoding: $0.bytes, as: UTF8.self) } == ["line 9998", "line 9999"])
+        log.finish()
+    }
+
+    /// Runs a closure when files ask for the time, which a log does right before it creates its file.
+    private final class Moment: Sendable {
+        private let action = Mutex<(@Sendable () -> Void)?>(nil)
+
+        func set(_ body: @escaping @Sendable () -> Void) { action.withLock { $0 = body } }
+
+        func run() {
+            let body = action.withLock { $0 }
+            action.withLock { $0 = nil }
+            body?()
+        }
+    }
+
+    @Test func aLogIsLiveBeforeItsFileExists() throws {
+        let folder = try TemporaryFolder()
+        let moment = Moment()
+        let files = JobFiles(folder: folder.path + "/files") {
+            moment.run()
+            return TestClock.start
+        }
+        let path = folder.path + "/files/0/41/1.log"
+        let seen = LockedLines()
+        moment.set { seen.add(["live: \(files.isLive(.first)), file: \(access(path, F_OK) == 0)"]) }
+        let log = try files.beginLog(of: .first)
+        #expect(seen.all == ["live: true, file: false"])
+        log.finish()
+        // A log that cannot begin is not live.
+        let other = Lease(job: JobID(41), attempt: 2)
+        moment.set { _ = mkdir(folder.path + "/files/0/41/2.log", 0o700) }
+        #expect(throws: JobFilesError.self) { try files.beginLog(of: other) }
+        #expect(!files.isLive(other))
     }
 
     @Test func eachAttemptHasItsLog() throws {

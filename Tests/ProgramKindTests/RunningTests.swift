@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Jobs
 import OperationTypes
+import Programs
 import Synchronization
 import Testing
 
@@ -149,6 +150,26 @@ import Testing
         let code = try await bench.run(program + #","limits":{"memory":"64MiB"}"#).code
         // The program itself finds that it gets no memory if it has no cgroup.
         #expect(code == "exit_1" || code == "out_of_memory")
+    }
+
+    @Test func processesAreLimitedWithoutACgroupOnlyIfTheDefinitionSaysSo() async throws {
+        let program = #""program":["/usr/bin/grep","Max processes","/proc/self/limits"],"result":"text""#
+        let own = try await ChildProcess.run("grep", ["Max processes", "/proc/self/limits"])
+        let line = JSONText(string: String(try #require(own.output.split(separator: "\n").first))).string
+        #expect(try await bench.run(program).output == line)
+        let limited = try await bench.run(program + #","limits":{"processes":3}"#).output
+        #expect(limited != nil)
+        #expect(limited != line)
+    }
+
+    /// Each line break becomes three bytes of JSON.
+    @Test(
+        arguments: [(300_000, nil), (400_000, "output_too_large"), (1 << 20, "output_too_large")] as [(Int, String?)])
+    func emptyLinesCountAsJSON(_ count: Int, _ code: String?) async throws {
+        let end = try await bench.run(
+            #""program":["/bin/sh","-c","yes '' | head -n \#(count)"],"result":"lines""#)
+        #expect(end.code == code)
+        if code == nil { #expect(end.output?.utf8.count == 3 * count + 1) }
     }
 
     // MARK: The log

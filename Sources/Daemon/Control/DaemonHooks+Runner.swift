@@ -8,7 +8,7 @@ import StoreControl
 extension DaemonHooks {
     /// Creates the hooks through which the control verbs reach the daemon.
     init(
-        runner: JobRunner, workers: WorkerSet, startedAt: Timestamp, spool: Spool, files: JobFiles,
+        runner: JobRunner, workers: WorkerSet, startedAt: Timestamp, spool: Spool?, files: JobFiles,
         problems: @escaping @Sendable () -> [String],
         beginInputCheck: @escaping @Sendable () -> InputCheck,
         reload: @escaping @Sendable () async throws(ControlProblem) -> Void

@@ -31,6 +31,8 @@ struct Assembly {
     private let status = Wakeups()
     private let stops = Wakeups()
     private var services: [any Service] = []
+    /// Settles the files of jobs if the daemon runs without callers.
+    private var onceControl: StoreControl?
 
     private var logger: Logger { surroundings.logger }
     private var notifier: Notifier { surroundings.notifier }
@@ -80,12 +82,13 @@ struct Assembly {
         services += observers
         if let signals { services.append(signalService(signals)) }
         if let endpoint {
-            let control = try await control(endpoint)
+            let control = try await control(spool: endpoint.spool)
             let schedules = try await scheduleRunner(control)
             services.append(server(control, endpoint))
             services.append(runnerService)
             services.append(ScheduleService(runner: schedules))
         } else {
+            onceControl = try await control(spool: nil)
             // Without schedules: they do not fire with `--once`.
             let stops = stops
             services.append(
@@ -112,6 +115,17 @@ struct Assembly {
         // Leaving this scope cancels and ends the task.
         async let _: Void = Self.forward(stops, to: group)
         try await group.run()
+        await settleFiles()
+    }
+
+    /// Settles the files of the jobs that ended last, which the control's own thread may not have reached yet.
+    private func settleFiles() async {
+        do throws(ControlProblem) {
+            try await onceControl?.recoverFiles()
+        } catch {
+            // The run itself succeeded.
+            logger.warning("The files of some jobs were not settled; the next start retries it: \(error.message)")
+        }
     }
 
     private static func forward(_ stops: Wakeups, to group: ServiceGroup) async {
@@ -212,12 +226,14 @@ struct Assembly {
         }
     }
 
-    /// Creates the control for the server. The socket already listens, so early callers wait until the server
-    /// runs.
-    private func control(_ endpoint: ControlEndpoint) async throws -> StoreControl {
+    /// Creates the control, and recovers the files of jobs. A socket already listens, so early callers wait until the
+    /// server runs.
+    ///
+    /// - Parameter spool: Nil without callers, who would send files.
+    private func control(spool: Spool?) async throws -> StoreControl {
         let (checks, runner, reloader) = (BlockingChecks(), runner, reloader)
         let hooks = DaemonHooks(
-            runner: runner, workers: workers, startedAt: wallClock(), spool: endpoint.spool, files: files,
+            runner: runner, workers: workers, startedAt: wallClock(), spool: spool, files: files,
             problems: problems,
             beginInputCheck: {
                 let request = checks.request()

@@ -96,7 +96,8 @@ extension JobFiles {
         for folder in [places.job(lease.job), places.group(of: lease.job), folder] { try Folder.synchronize(folder) }
     }
 
-    /// Returns the file that the last attempt of a job kept; nil if there is none.
+    /// Returns the file of the last attempt that kept one; nil if there is none. Until the job is settled, this need not be
+    /// the attempt that succeeded.
     ///
     /// - Throws: ``JobFilesError``, ``JobFilesError/damaged(path:)`` if the size is not the recorded one.
     public func file(of job: JobID) throws(JobFilesError) -> KeptFile? {
@@ -104,8 +105,20 @@ extension JobFiles {
             if case .record(let attempt) = name { attempt } else { nil }
         }
         guard let attempt = attempts.max() else { return nil }
-        let lease = Lease(job: job, attempt: attempt)
-        let record = try OpenFile(places.record(lease), O_RDONLY)
+        return try file(of: Lease(job: job, attempt: attempt))
+    }
+
+    /// Returns the file that this attempt kept; nil if it kept none.
+    ///
+    /// - Throws: ``JobFilesError``, ``JobFilesError/damaged(path:)`` if the size is not the recorded one.
+    public func file(of lease: Lease) throws(JobFilesError) -> KeptFile? {
+        let record: OpenFile
+        do throws(JobFilesError) {
+            record = try OpenFile(places.record(lease), O_RDONLY)
+        } catch {
+            guard case .failed(_, _, ENOENT) = error else { throw error }
+            return nil
+        }
         let fields = String(decoding: try record.read(4096, at: 0), as: UTF8.self)
             .split(separator: " ", maxSplits: 5, omittingEmptySubsequences: false)
         guard fields.count == 6, fields[0] == "halyard", fields[1] == "file", fields[2] == "1",

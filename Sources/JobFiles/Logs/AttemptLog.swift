@@ -1,6 +1,12 @@
 import Jobs
 import Synchronization
 
+/// The amount of text in a log, without the rest of an incomplete line.
+struct LogSize: Sendable {
+    var bytes: Int64 = 0
+    var lines: Int64 = 0
+}
+
 /// The log of a running attempt.
 ///
 /// A dedicated thread passes it what the attempt writes. Errors never reach that thread: when the disk is full or fails,
@@ -35,13 +41,15 @@ public final class AttemptLog: Sendable {
     public func append(_ bytes: UnsafeRawBufferPointer) {
         if bytes.isEmpty { return }
         let now = files.now()
-        let lines = state.withLock { state -> [String] in
-            if state.isFinished { return [] }
+        let added = state.withLock { state -> (lines: [String], size: LogSize)? in
+            if state.isFinished { return nil }
             state.writer.add(bytes, now: now)
-            return onLines == nil ? [] : state.journal.add(bytes, now: now)
+            let lines = onLines == nil ? [] : state.journal.add(bytes, now: now)
+            return (lines: lines, size: LogSize(bytes: state.writer.bytes, lines: state.writer.lines))
         }
-        files.wake(lease.job)
-        if !lines.isEmpty { onLines?(lines) }
+        guard let added else { return }
+        files.grow(lease, to: added.size)
+        if !added.lines.isEmpty { onLines?(added.lines) }
     }
 
     /// Adds bytes that the attempt wrote, as ``append(_:)-(UnsafeRawBufferPointer)`` does.

@@ -176,7 +176,8 @@ extension JobFiles {
         }.sorted()
     }
 
-    /// Returns the size of an attempt's log, and its last lines; nil if it has none.
+    /// Returns the size of an attempt's log, and its last lines; nil if it has none. Text that is written meanwhile is left
+    /// out, so the call ends however fast the log grows.
     ///
     /// - Parameter count: The number of lines to return, at most.
     public func summary(
@@ -185,11 +186,12 @@ extension JobFiles {
         // The last two files contain the end of the log.
         let numbers = try places.segments(of: lease)
         guard numbers.first == 0, let head = SegmentHeader(try readHeader(places.log(lease))) else { return nil }
-        let isLive = isLive(lease)
-        if head.state != .open, count == 0 {
-            return (
-                LogSummary(attempt: lease.attempt, bytes: head.allBytes, lines: head.allLines, isOpen: false), []
-            )
+        // Read after the header: a log that was open and is not live now does not grow any more.
+        let size: LogSize? =
+            head.state == .open ? liveSize(of: lease) : LogSize(bytes: head.allBytes, lines: head.allLines)
+        let isOpen = head.state == .open && size != nil
+        if let size, count == 0 {
+            return (LogSummary(attempt: lease.attempt, bytes: size.bytes, lines: size.lines, isOpen: isOpen), [])
         }
         var first: Int64 = 0
         for number in numbers.suffix(2) where number > 0 {
@@ -199,18 +201,18 @@ extension JobFiles {
             }
         }
         guard var reader = try readLog(of: lease, from: first) else { return nil }
+        let limit = size?.bytes ?? .max
         var last: [LogLine] = []
-        while true {
+        while reader.offset < limit {
             let entries = try reader.next()
-            for case .line(let line) in entries { last.append(line) }
+            for case .line(let line) in entries where line.offset < limit { last.append(line) }
             if last.count > count { last.removeFirst(last.count - count) }
             if entries.isEmpty || reader.isAtEnd { break }
         }
-        let isDone = head.state != .open
         return (
             LogSummary(
-                attempt: lease.attempt, bytes: isDone ? head.allBytes : reader.offset,
-                lines: isDone ? head.allLines : reader.lineCount, isOpen: isLive),
+                attempt: lease.attempt, bytes: size?.bytes ?? reader.offset, lines: size?.lines ?? reader.lineCount,
+                isOpen: isOpen),
             last
         )
     }

@@ -28,6 +28,13 @@ extension JobFiles {
         try Folder.names(in: places.unsettled).compactMap { Int64($0).map { JobID($0) } }.sorted()
     }
 
+    /// Returns the ``unsettledJobs()``, and remembers them as jobs to settle when they end. Call it at a start.
+    public func recoverUnsettledJobs() throws(JobFilesError) -> [JobID] {
+        let jobs = try unsettledJobs()
+        for job in jobs { setUnsettled(job, true) }
+        return jobs
+    }
+
     /// Removes the kept files of a final job, except the one that its result mentions. Its logs stay. Repeating the call
     /// is harmless.
     ///

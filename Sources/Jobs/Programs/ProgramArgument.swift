@@ -29,6 +29,15 @@ public struct ProgramArgument: Hashable, Sendable {
         return false
     }
 
+    /// Whether the argument is an option together with its value, such as `--width={width}`.
+    var isCompleteOption: Bool {
+        guard case .text(let beginning) = pieces.first else { return false }
+        return beginning.hasPrefix("--") && beginning.contains("=")
+    }
+
+    /// Whether the argument is an option that may take the next argument as its value.
+    var mayTakeNext: Bool { text.utf8.first == UInt8(ascii: "-") && text != "--" && !isCompleteOption }
+
     init(_ text: String) throws(ProgramArgumentProblem) {
         self.text = text
         var pieces: [Piece] = []

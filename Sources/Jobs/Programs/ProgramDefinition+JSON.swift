@@ -106,6 +106,7 @@ extension ProgramDefinition: JSONShaped {
                 }
             }
         }
+        try checkOptions(json)
         if standardInput == .none,
             let unused = (fields ?? []).first(where: { field in
                 !arguments.contains { $0.fieldNames.contains(field.name) }
@@ -114,6 +115,27 @@ extension ProgramDefinition: JSONShaped {
             throw ShapeProblem(
                 path: json.path + ["fields", unused.name],
                 message: "no argument contains {\(unused.name)}; add one, or write stdin: json")
+        }
+    }
+
+    /// Checks that no argument that may be left out follows an option, which would take the next argument as its value:
+    /// a `--`, for example, so that values after it would be read as options.
+    private func checkOptions(_ json: JSONFields) throws(ShapeProblem) {
+        let present = Set((fields ?? []).filter { $0.field.isRequired || $0.fallback != nil }.map(\.name))
+        for (index, argument) in arguments.enumerated().dropFirst() {
+            let option = arguments[index - 1]
+            guard option.mayTakeNext, let name = argument.fieldNames.first(where: { !present.contains($0) }) else {
+                continue
+            }
+            let before = HiddenCharacter.excerpt(of: option.text)
+            let remedy =
+                argument.isCompleteOption
+                ? "put this argument before \"\(before)\"" : "write --option={\(name)} as one argument"
+            throw ShapeProblem(
+                path: json.path + ["program", "\(index + 1)"],
+                message:
+                    "is left out if the field \"\(name)\" is missing, and then \"\(before)\" takes the next argument as its value; give the field a default, require it, or \(remedy)"
+            )
         }
     }
 

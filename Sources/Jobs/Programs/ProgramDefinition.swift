@@ -97,7 +97,7 @@ public struct ProgramLimits: Hashable, Sendable {
     public var memory: Int64?
     /// The number of processors that all processes together may use, such as 0.5; nil for no limit.
     public var processors: Double?
-    /// The maximum number of processes and threads; nil for ``defaultProcesses``.
+    /// The maximum number of processes and threads; nil for ``defaultProcesses`` in a cgroup, and no limit without one.
     public var processes: Int?
     /// The maximum size of standard output if it is the result; nil for ``maxOutput``.
     public var output: Int64?

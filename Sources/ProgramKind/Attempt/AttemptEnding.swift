@@ -114,19 +114,26 @@ struct AttemptEnding {
         case .text: value = JSONText(string: try text(output.last == 0x0A ? output.dropLast() : output[...]))
         case .lines:
             _ = try text(output[...])
+            // Each line break becomes two quotes and a comma, so this many lines cannot fit and need not be split.
+            let breaks = output.count(where: { $0 == 0x0A })
+            guard output.count + 2 * breaks <= JSONText.maxBytes else { throw tooLarge(output.count + 2 * breaks) }
             // Split as bytes, since Swift counts a carriage return with its line break as one character.
             var lines = output.split(separator: 0x0A, omittingEmptySubsequences: false)
             if lines.last?.isEmpty == true { lines.removeLast() }
-            value = JSONText(elements: lines.map { JSONText(string: String(decoding: $0, as: UTF8.self)) })
+            value = JSONWriter.text {
+                $0.array(lines) { line, writer in writer.string(String(decoding: line, as: UTF8.self)) }
+            }
         }
         // Escapes make the JSON longer than the output.
-        guard value.bytes.count <= JSONText.maxBytes else {
-            throw fail(
-                ProgramFailure.Code.outputTooLarge,
-                "the standard output has \(value.bytes.count) bytes as JSON; the limit is \(JSONText.maxBytes). Write less, or use result: file"
-            )
-        }
+        guard value.bytes.count <= JSONText.maxBytes else { throw tooLarge(value.bytes.count) }
         return value
+    }
+
+    private func tooLarge(_ minimum: Int) -> TryFailure {
+        fail(
+            ProgramFailure.Code.outputTooLarge,
+            "the standard output has at least \(minimum) bytes as JSON; the limit is \(JSONText.maxBytes). Write less, or use result: file"
+        )
     }
 
     private func text(_ bytes: ArraySlice<UInt8>) throws(TryFailure) -> String {

@@ -25,6 +25,7 @@ final class ProgramAttempt: Sendable {
     private let state = Mutex(State())
 
     private struct State {
+        /// The process while it runs. Later, its number may belong to another process.
         var launched: LaunchedProcess?
         var end: ProcessEnd?
         var wasStopped = false
@@ -40,20 +41,19 @@ final class ProgramAttempt: Sendable {
 
     /// Asks the program to end.
     func stop() {
-        let launched = state.withLock { state in
+        // The request is made under the lock, so that the end cannot be reported in between.
+        state.withLock { state in
             state.wasStopped = true
-            return state.launched
+            state.launched?.askToEnd()
         }
-        launched?.askToEnd()
     }
 
     /// Kills the program with all its descendants.
     func abandon() {
-        let launched = state.withLock { state in
+        state.withLock { state in
             (state.wasStopped, state.wasAbandoned) = (true, true)
-            return state.launched
+            state.launched?.kill()
         }
-        launched?.kill()
     }
 
     // MARK: The thread
@@ -179,18 +179,21 @@ final class ProgramAttempt: Sendable {
         plan.environment["HALYARD_ATTEMPT"] = "\(attempt.lease.attempt)"
         plan.endsWithThread = true
         plan.limits = ProcessLimits(fileSize: UInt64(limits.fileBytes))
-        let processes = UInt64(limits.processes ?? ProgramLimits.defaultProcesses)
+        let processes = limits.processes ?? ProgramLimits.defaultProcesses
         let memory = limits.memory.map { UInt64($0) }
         do throws(CgroupProblem) {
             plan.group = try place.groups?.makeGroup(
-                limits: CgroupLimits(memory: memory, processors: limits.processors, processes: processes))
+                limits: CgroupLimits(memory: memory, processors: limits.processors, processes: UInt64(processes)))
         } catch {
             place.warn("the program runs without a cgroup: \(error)")
         }
         let controllers = plan.group == nil ? [] : place.groups?.controllers ?? []
         if !controllers.contains(.memory) { plan.limits.addressSpace = memory }
-        // The limit counts all processes of the user, so those that run already are added.
-        if !controllers.contains(.pids) { plan.limits.processes = processes + UserThreads.count() }
+        // The limit counts all processes of the user, so those that run already are added. Processes that start later
+        // use it up, so it has no default.
+        if !controllers.contains(.pids), let processes = limits.processes {
+            plan.limits.processes = UInt64(processes) + UserThreads.count()
+        }
         return plan
     }
 
@@ -212,11 +215,13 @@ final class ProgramAttempt: Sendable {
                 ProgramFailure.Code.noOutput,
                 "the program succeeded but did not write its result to {output}; let it write a regular file there.")
         }
+        try checkNotAbandoned()
         guard let files = place.files else {
             throw ProgramFailure.make(ProgramFailure.Code.notKept, "this daemon keeps no files; use another result.")
         }
+        let kept: JSONText
         do {
-            return try files.keep(work.output, of: attempt.lease, name: "output").json
+            kept = try files.keep(work.output, of: attempt.lease, name: "output").json
         } catch {
             // Any other error is the program's: it wrote something else than a regular file of its own.
             var isRetryable = false
@@ -224,6 +229,16 @@ final class ProgramAttempt: Sendable {
             throw ProgramFailure.make(
                 ProgramFailure.Code.notKept, "the result file was not kept: \(error).", isRetryable: isRetryable)
         }
+        // Reading a large file takes long. The job's end, or the next start, removes the file.
+        try checkNotAbandoned()
+        return kept
+    }
+
+    /// The runner no longer waits for an abandoned attempt, so nothing would refer to its file.
+    private func checkNotAbandoned() throws(TryFailure) {
+        guard state.withLock(\.wasAbandoned) else { return }
+        throw ProgramFailure.make(
+            ProgramFailure.Code.stopped, "the program ended, and was asked to stop before its result file was kept.")
     }
 
     // MARK: The process
@@ -239,6 +254,7 @@ final class ProgramAttempt: Sendable {
                 // The lock matters: once the thread sees the end, it closes the descriptor, and another file may get its number.
                 state.withLock { state in
                     state.end = end
+                    state.launched = nil
                     eventfd_write(wake, 1)
                 }
             }
@@ -246,13 +262,21 @@ final class ProgramAttempt: Sendable {
             throw ProgramFailure.notLaunched(error)
         }
         pipes.closePassed()
-        let (wasStopped, wasAbandoned) = state.withLock { state in
-            state.launched = launched
-            return (state.wasStopped, state.wasAbandoned)
-        }
         attempt.onBegin()
-        if wasAbandoned { launched.kill() } else if wasStopped { launched.askToEnd() }
-        return server.serve(until: { [self] in state.withLock(\.end) }, kill: { launched.kill() })
+        state.withLock { state in
+            // The end may have been reported before the launch returned.
+            guard state.end == nil else { return }
+            state.launched = launched
+            if state.wasAbandoned { launched.kill() } else if state.wasStopped { launched.askToEnd() }
+        }
+        return server.serve(
+            until: { [self] in state.withLock(\.end) },
+            kill: { [self] in
+                state.withLock { state in
+                    guard let launched = state.launched else { return }
+                    launched.kill()
+                }
+            })
     }
 }
 

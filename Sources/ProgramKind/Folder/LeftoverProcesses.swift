@@ -18,19 +18,27 @@ struct LeftoverProcesses {
         prefixes = Set(roots).map { Array("\($0)/".utf8) }
     }
 
+    /// The maximum number of searches for processes that others have started meanwhile.
+    private static let maxRounds = 100
+
     /// Kills all of them. A process that starts others is stopped first, so that none escapes.
     ///
-    /// - Returns: How many there were.
-    func kill() -> Int {
+    /// - Returns: How many there were, and those that are left because they could not be killed or were found too late.
+    func kill() -> (killed: Int, left: [pid_t]) {
         var known: Set<pid_t> = []
-        while true {
+        for _ in 0..<Self.maxRounds {
             let new = find().filter { !known.contains($0) }
             if new.isEmpty { break }
             for pid in new { Glibc.kill(pid, SIGSTOP) }
             known.formUnion(new)
         }
-        for pid in find() { Glibc.kill(pid, SIGKILL) }
-        return known.count
+        var left: [pid_t] = []
+        for pid in find() {
+            if Glibc.kill(pid, SIGKILL) != 0, errno != ESRCH { left.append(pid) }
+            known.insert(pid)
+        }
+        left += find().filter { !known.contains($0) }
+        return (known.count, left)
     }
 
     private func find() -> [pid_t] {

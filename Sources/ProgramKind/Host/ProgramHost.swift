@@ -53,7 +53,7 @@ public final class ProgramHost: KindHost {
     /// daemon uses the folder. It blocks on the disk.
     ///
     /// - Parameter adoptsOrphans: Whether to kill processes that leave their program's tree; see ``Orphans/adopt()``.
-    /// - Throws: The reason why the folder cannot be used.
+    /// - Throws: The reason why the folder cannot be used. What cannot be removed or killed is only logged.
     package func prepare(adoptsOrphans: Bool) throws(FileFailure) {
         let folder = core.withLock(\.settings.folder)
         if mkdir(folder, 0o700) != 0, errno != EEXIST { throw FileFailure("create", folder) }
@@ -71,10 +71,24 @@ public final class ProgramHost: KindHost {
                 "lock, because another daemon uses it (set program.directory in one of them),", folder, code)
         }
         core.withLock { $0.lock = lock }
-        let killed = LeftoverProcesses(root: folder).kill()
-        if killed > 0 { logger.notice("killed \(killed) processes of programs that an earlier daemon left running") }
-        try FolderRemoval(in: folder).removeAll()
+        removeLeftovers(in: folder)
         if adoptsOrphans { Orphans.adopt() }
+    }
+
+    /// A leftover that remains must not keep the daemon from starting: an attempt that needs its name tries to remove it
+    /// again.
+    private func removeLeftovers(in folder: String) {
+        let (killed, left) = LeftoverProcesses(root: folder).kill()
+        if killed > 0 { logger.notice("killed \(killed) processes of programs that an earlier daemon left running") }
+        if !left.isEmpty {
+            logger.error("these processes of programs are left from an earlier daemon; end them: \(left)")
+        }
+        do throws(FileFailure) {
+            let removal = try FolderRemoval(in: folder)
+            try removal.removeAll { logger.error("a work folder of an earlier daemon remains: \($0)") }
+        } catch {
+            logger.error("the work folders of an earlier daemon remain: \(error)")
+        }
     }
 
     /// Uses other settings for attempts that begin later. The folder stays the same.

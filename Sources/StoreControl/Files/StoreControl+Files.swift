@@ -20,7 +20,7 @@ extension StoreControl {
         guard let result, result.outcome == .succeeded else { throw .noFile(of: job, result?.outcome) }
         let (files, thread) = (files, fileThread)
         let opened = try await thread.run { () throws(JobFilesError) -> (file: KeptFile, reader: KeptFileReader)? in
-            guard let file = try files.file(of: job) else { return nil }
+            guard let file = try files.file(of: Lease(job: job, attempt: result.attempt)) else { return nil }
             return (file, try files.open(file))
         }
         guard let opened else { throw .noFile(of: job, result.outcome) }
@@ -35,7 +35,8 @@ extension StoreControl {
         let files = files
         let log = try? await fileThread.run { () throws(JobFilesError) in try files.report(of: job) }
         guard job.state == .succeeded else { return (log ?? nil, nil) }
-        let file = try? await fileThread.run { () throws(JobFilesError) in try files.file(of: job.id) }
+        let lease = Lease(job: job.id, attempt: job.attempt)
+        let file = try? await fileThread.run { () throws(JobFilesError) in try files.file(of: lease) }
         return (log ?? nil, (file ?? nil).map { FileReport($0) })
     }
 
@@ -60,14 +61,14 @@ extension StoreControl {
     }
 
     /// Removes the files that a crash left behind: files of pruned jobs, and files of attempts whose success was not
-    /// stored. Call it once, before jobs run. Its cost does not depend on the number of jobs, unless the crash was during
-    /// a prune.
+    /// stored. Files of jobs that are not final stay until these jobs end. Call it while no jobs run. Its cost does not
+    /// depend on the number of jobs, unless the crash was during a prune.
     ///
     /// - Throws: ``ControlProblem`` if a folder or the database cannot be read. Retrying is safe.
     public func recoverFiles() async throws(ControlProblem) {
         let files = files
         let (isPruning, unsettled) = try await fileThread.run { () throws(JobFilesError) in
-            (files.isPruning, try files.unsettledJobs())
+            (files.isPruning, try files.recoverUnsettledJobs())
         }
         if isPruning {
             try await removeFilesOfPruned(0..<Int64.max)

@@ -34,6 +34,8 @@ final class WorkerProcess: Sendable {
     private struct State {
         var launched: LaunchedProcess?
         var end: ProcessEnd?
+        /// No thread could be created, so the report of the end closes the descriptors.
+        var isUnserved = false
     }
 
     fileprivate struct Outgoing {
@@ -79,10 +81,12 @@ final class WorkerProcess: Sendable {
         do throws(LaunchError) {
             let launched = try plan.launch { [self] (end: ProcessEnd) in
                 // The lock matters: once the thread sees the end, it closes the descriptor, and another file may get its number.
-                state.withLock { state in
+                let isUnserved = state.withLock { state in
                     state.end = end
-                    eventfd_write(wake, 1)
+                    if !state.isUnserved { eventfd_write(wake, 1) }
+                    return state.isUnserved
                 }
+                if isUnserved { close() }
             }
             state.withLock { $0.launched = launched }
         } catch {
@@ -94,6 +98,12 @@ final class WorkerProcess: Sendable {
         let code = WorkerThread.start { [self] in serve() }
         if code == 0 { return }
         kill()
+        // Whichever comes last closes: this, or the report of the end, which uses a descriptor.
+        let hasEnded = state.withLock { state in
+            state.isUnserved = true
+            return state.end != nil
+        }
+        if hasEnded { close() }
         throw WorkerStartError(description: String(cString: strerror(code)))
     }
 
@@ -217,9 +227,10 @@ final class WorkerProcess: Sendable {
         state = .untrusted
     }
 
-    /// Closes this end of the pipes.
+    /// Closes this end of the pipes. Later calls do nothing.
     private func close() {
         outgoing.withLock { outgoing in
+            guard outgoing.input >= 0 else { return }
             for descriptor in [outgoing.input, output, errors, wake] { _ = Glibc.close(descriptor) }
             outgoing.input = -1
             outgoing.bytes = []

@@ -1,4 +1,5 @@
 import Glibc
+import JobFiles
 import Jobs
 import Programs
 import SQLiteStore
@@ -25,6 +26,24 @@ import Testing
         #expect(await once.waitForEnd() == .exited(0))
         #expect(try await bed.ask("SELECT state FROM job ORDER BY id") == "4\n4\n1\n4")
         #expect(access(bed.socket, F_OK) != 0)
+    }
+
+    /// The attempt that kept the file crashed before its success was stored; the job then ends with another attempt.
+    @Test(.timeLimit(.minutes(2)))
+    func onceSettlesTheFilesOfItsJobs() async throws {
+        let bed = try TestBed()
+        let empty = try bed.launch(["--once"])
+        #expect(await empty.waitForEnd() == .exited(0))
+        try await bed.enqueue("visit", "\(bed.server.site)/page/1")
+        let files = JobFiles(nextTo: bed.database)
+        let source = try bed.folder.write("content", to: "source")
+        _ = try files.keep(source, of: Lease(job: JobID(1), attempt: 9), name: "file")
+        #expect(try files.unsettledJobs() == [JobID(1)])
+        let once = try bed.launch(["--once"])
+        #expect(await once.waitForEnd() == .exited(0), "\(once.errors.text)")
+        #expect(try await bed.ask("SELECT state FROM job ORDER BY id") == "4")
+        #expect(try files.unsettledJobs().isEmpty)
+        #expect(try files.file(of: JobID(1)) == nil)
     }
 
     /// P1: what was accepted is written before it ends, even where none of it may run.

@@ -152,7 +152,11 @@ struct UploadCommitTests {
             if style.isCertain(at: step) {
                 #expect(sent == style.size, "\(style) \(step): \(lines)")
             } else {
-                #expect(sent == style.size || sent == 2 * style.size, "\(style) \(step): \(lines)")
+                // Each death may cost one repetition. The daemon may start another worker before it is killed itself.
+                let deaths = step.isOfWorker ? 2 : 1
+                #expect(
+                    sent % style.size == 0 && (1...1 + deaths).contains(sent / style.size),
+                    "\(style) \(step): \(lines)")
             }
             if style == .tus || style == .resumable {
                 let uploads = try FileManager.default.contentsOfDirectory(atPath: stored).filter { !$0.contains(".") }

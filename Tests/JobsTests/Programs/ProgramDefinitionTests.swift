@@ -149,6 +149,38 @@ import Testing
         #expect(throws: ProgramInputProblem.self) { try arguments(number, #"{"n":-1}"#) }
     }
 
+    /// Otherwise the option would take the next argument, such as `--`, as its value.
+    @Test(arguments: [
+        (#"["/bin/grep","-e","{a}","--","{file}"]"#, "program.2", "-e", "write --option={a} as one argument"),
+        (#"["/bin/sort","-o","{a}","{file}"]"#, "program.2", "-o", "write --option={a} as one argument"),
+        (#"["/bin/head","-n","-{a}","--","{file}"]"#, "program.2", "-n", "write --option={a} as one argument"),
+        (#"["/bin/a","--","{file}","-x{file}","{a}"]"#, "program.4", "-x{file}", "write --option={a} as one argument"),
+        (#"["/bin/a","-v","--b={a}","{file}"]"#, "program.2", "-v", "put this argument before \"-v\""),
+    ])
+    func anArgumentThatMayBeLeftOutCannotFollowAnOption(
+        _ program: String, _ path: String, _ option: String, _ remedy: String
+    ) {
+        #expect(
+            problem(#"{"program":\#(program),"fields":{"a":{},"file":{"required":true}}}"#)
+                == "\(path): is left out if the field \"a\" is missing, and then \"\(option)\" takes the next argument as its value; give the field a default, require it, or \(remedy)"
+        )
+        for isAlwaysThere in [#"{"required":true}"#, #"{"default":"x"}"#] {
+            #expect(
+                problem(#"{"program":\#(program),"fields":{"a":\#(isAlwaysThere),"file":{"required":true}}}"#) == nil)
+        }
+        // A null default leaves the field without a value.
+        #expect(
+            problem(#"{"program":\#(program),"fields":{"a":{"default":null},"file":{"required":true}}}"#) != nil)
+    }
+
+    @Test(arguments: [
+        #"["/bin/a","--b={a}","--c={b}","--","{a}","{b}"]"#, #"["/bin/a","{a}","-v","--","{b}"]"#,
+        #"["/bin/sh","-c","x","sh","{a}","{b}"]"#,
+    ])
+    func anArgumentThatMayBeLeftOutCanFollowAnythingElse(_ program: String) {
+        #expect(problem(#"{"program":\#(program),"fields":{"a":{},"b":{}}}"#) == nil)
+    }
+
     @Test func theOutputIsAPathInAnArgument() throws {
         let json = #"{"program":["/bin/a","png:{output}"],"result":"file"}"#
         #expect(try arguments(json, "{}") == ["png:/w/output"])

@@ -113,6 +113,42 @@ import Testing
         }
     }
 
+    @Test func aFileFromBeforeTheStartIsSettledWhenItsJobEnds() async throws {
+        try await Bench.with { bench in
+            let lease = try await bench.runJob(bench.control(asDaemon: false), ending: nil)
+            // The next daemon knows only what is on the disk.
+            let next = Bench(store: bench.store, files: JobFiles(nextTo: bench.store.database))
+            let control = next.control()
+            #expect(!next.files.isUnsettled(lease.job))
+            try await control.recoverFiles()
+            #expect(next.files.isUnsettled(lease.job))
+            let end = AttemptEnd(lease: lease, ending: .failed(JobFailure(code: "x", message: "No.")))
+            _ = try await bench.store.store.exchange([end], claim: nil, now: TestStore.moment)
+            // The daemon's own thread settles it; this waits for that thread.
+            try await control.fileThread.run { () throws(JobFilesError) in }
+            #expect(try next.files.unsettledJobs().isEmpty)
+            #expect(try next.files.file(of: lease.job) == nil)
+        }
+    }
+
+    @Test func onlyTheFileOfTheAttemptThatSucceededIsServed() async throws {
+        try await Bench.with { bench in
+            // A command settles nothing, so the files of both attempts stay.
+            let control = bench.control(asDaemon: false)
+            let lease = try await bench.runJob(control, ending: .succeeded(.emptyObject))
+            let source = bench.files.folder + "/source"
+            try Data("other".utf8).write(to: URL(filePath: source))
+            let other = Lease(job: lease.job, attempt: lease.attempt + 1)
+            _ = try bench.files.keep(source, of: other, name: "other")
+            #expect(try await control.file(of: lease.job).file.name == "out")
+            #expect(try await control.job(lease.job).file?.name == "out")
+            try bench.files.settle(lease.job, keeping: other.attempt)
+            let problem = await #expect(throws: ControlProblem.self) { try await control.file(of: lease.job) }
+            #expect(problem?.code == .notFound)
+            #expect(try await control.job(lease.job).file == nil)
+        }
+    }
+
     @Test func aDaemonSettlesFilesWhenJobsEnd() async throws {
         try await Bench.with { bench in
             let control = bench.control()
