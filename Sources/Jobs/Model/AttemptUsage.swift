@@ -3,7 +3,8 @@
 public struct AttemptUsage: Hashable, Sendable, JSONShaped {
     /// The processor time, in the programs themselves and in the kernel for them.
     public var processorTime: Duration?
-    /// The largest amount of memory in use at any time, in bytes.
+    /// The largest amount of memory in use at any time, in bytes: of all processes together in a cgroup with the memory
+    /// controller, else of one process.
     public var peakMemory: Int64?
     /// The number of bytes read from disks.
     public var bytesRead: Int64?

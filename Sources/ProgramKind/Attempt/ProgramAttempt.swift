@@ -286,8 +286,17 @@ extension AttemptUsage {
         let (own, group) = (end.usage, end.groupUsage)
         let processor = (group?.userTime ?? own.userTime) + (group?.systemTime ?? own.systemTime)
         self.init(
-            processorTime: processor, peakMemory: Int64(clamping: group?.peakMemory ?? own.maxResidentBytes),
+            processorTime: processor,
+            peakMemory: (group?.peakMemory ?? Self.peak(of: own)).map { Int64(clamping: $0) },
             bytesRead: Int64(clamping: own.bytesRead), bytesWritten: Int64(clamping: own.bytesWritten))
+    }
+
+    /// The largest memory of one of the processes; nil if it is not known. The kernel also counts the memory that a process
+    /// shared with this one before it executed its program.
+    private static func peak(of usage: ResourceUsage) -> UInt64? {
+        var own = rusage()
+        getrusage(RUSAGE_SELF.rawValue, &own)
+        return usage.maxResidentBytes > UInt64(max(0, own.ru_maxrss)) * 1024 ? usage.maxResidentBytes : nil
     }
 }
 
