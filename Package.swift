@@ -384,7 +384,7 @@ let package = Package(
         tests(
             "Daemon",
             [
-                "CLinux", "Client", "ControlProtocol", "HalyardClient", "JobFiles", "Jobs", "Kinds", "OperationTypes",
+                "CLinux", "Client", "ControlProtocol", "HalyardClient", "JobFiles", "Jobs", "OperationTypes",
                 "Programs", "Runner", "SQLiteStore", "SampleWorker", "Settings", "Systemd", "WorkerProtocol",
                 "halyard-worker", "halyardd",
                 .product(name: "Logging", package: "swift-log"),

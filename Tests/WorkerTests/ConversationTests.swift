@@ -20,8 +20,8 @@ import WorkerProtocol
             #expect(announcement.kinds.filter(\.checksInputs).map(\.description.name) == ["picky"])
             #expect(announcement.kinds.filter(\.cleansUp).map(\.description.name) == ["keeper"])
             let act = try #require(announcement.kinds.first).description
-            #expect(act.fields.map(\.name) == ["action", "number"])
-            #expect(act.fields.last?.range == 0...9_000_000)
+            #expect(act.fields.map(\.name) == ["action", "number", "text"])
+            #expect(act.fields[1].range == 0...9_000_000)
         }
     }
 
