@@ -35,6 +35,10 @@ let staticCPlusPlus = ["-Xlinker", "-l:libstdc++.a", "-Xlinker", "--remap-inputs
 /// Links the unwinder statically: loading its shared library takes a twelfth of the start-up time.
 let staticUnwinder = ["-Xclang-linker", "-static-libgcc"]
 
+func nio(_ product: String) -> Target.Dependency { .product(name: product, package: "swift-nio") }
+
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+
 func executable(_ name: String, _ dependencies: [Target.Dependency], linking: [String] = []) -> Target {
     .executableTarget(
         name: name, dependencies: dependencies, swiftSettings: settings,
@@ -105,9 +109,7 @@ let package = Package(
             "NetworkAdapters",
             [
                 "Kinds", "NetworkOperations", "Operations", "OperationsCompatibility", "Signals", "Web",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
+                nio("NIOCore"), nio("NIOHTTP1"), nio("NIOPosix"),
                 .product(name: "OpenCombine", package: "OpenCombine"),
             ]),
 
@@ -169,8 +171,7 @@ let package = Package(
         tests(
             "Runner",
             [
-                "CTimerFD", "CalendarEvents", "SQLiteStore", "SQLite", "Jobs", "OperationTypes",
-                .product(name: "Logging", package: "swift-log"),
+                "CTimerFD", "CalendarEvents", "SQLiteStore", "SQLite", "Jobs", "OperationTypes", logging,
             ]),
         // The messages between the daemon and its workers.
         module("WorkerProtocol", ["Jobs", "OperationTypes"]),
@@ -179,14 +180,12 @@ let package = Package(
         module(
             "Workers",
             [
-                "CLinux", "Jobs", "OperationTypes", "Processes", "Runner", "WorkerProtocol",
-                .product(name: "Logging", package: "swift-log"),
+                "CLinux", "Jobs", "OperationTypes", "Processes", "Runner", "WorkerProtocol", logging,
             ]),
         tests(
             "Workers",
             [
-                "Jobs", "OperationTypes", "Programs", "SampleWorker", "Samples", "WorkerProtocol",
-                .product(name: "Logging", package: "swift-log"),
+                "Jobs", "OperationTypes", "Programs", "SampleWorker", "Samples", "WorkerProtocol", logging,
             ]),
         // Starts, watches and kills processes. Knows nothing of jobs.
         .target(name: "CLauncher"),
@@ -198,14 +197,12 @@ let package = Package(
         module(
             "ProgramKind",
             [
-                "CLinux", "JobFiles", "Jobs", "OperationTypes", "Processes",
-                .product(name: "Logging", package: "swift-log"),
+                "CLinux", "JobFiles", "Jobs", "OperationTypes", "Processes", logging,
             ]),
         tests(
             "ProgramKind",
             [
-                "CLinux", "JobFiles", "Jobs", "OperationTypes", "Processes", "Programs",
-                .product(name: "Logging", package: "swift-log"),
+                "CLinux", "JobFiles", "Jobs", "OperationTypes", "Processes", "Programs", logging,
             ]),
         // The main program of a worker. It has no dependency outside of this package, so that programs with their own
         // kinds build quickly.
@@ -242,20 +239,17 @@ let package = Package(
             "Web",
             [
                 "CCAres", "CLinux", "CivilCalendar", "Decompression", "Jobs", "OperationTypes", "WebSyntax",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
+                nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "NIOTLS", package: "swift-nio"),
+                nio("NIOTLS"),
             ]),
         tests(
             "Web",
             [
                 "Jobs", "OperationTypes", "Programs", "Samples", "Servers", "WebSyntax",
-                .product(name: "NIOHTTP1", package: "swift-nio"),
+                nio("NIOHTTP1"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOCore", package: "swift-nio"),
+                nio("NIOPosix"), nio("NIOCore"),
             ]),
         // Parses documents from servers: bytes in, facts out. It runs in the sandbox, so it must not use a network.
         module("Pages", ["CivilCalendar", "Decompression", "WebSyntax"]),
@@ -268,9 +262,7 @@ let package = Package(
             [
                 "CLinux", "CNettle", "Jobs", "OperationTypes", "Pages", "Settings", "Web", "WebSyntax",
                 .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
+                nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
             ]),
         // Servers on loopback, and documents, for the tests of these targets.
         .target(
@@ -280,8 +272,7 @@ let package = Package(
             name: "Servers",
             dependencies: [
                 "OperationTypes", "Programs", "Samples", "Web", "WebSyntax",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
+                nio("NIOCore"), nio("NIOPosix"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ], path: "Tests/Servers", swiftSettings: settings),
         tests(
@@ -290,10 +281,9 @@ let package = Package(
                 "CLinux", "Jobs", "OperationTypes", "Pages", "Programs", "Samples", "Servers", "Settings", "Web",
                 "WebSyntax",
                 .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
+                nio("NIOHTTP1"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOCore", package: "swift-nio"),
+                nio("NIOPosix"), nio("NIOCore"),
             ]),
 
         // The worker of the built-in kinds.
@@ -324,9 +314,7 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
+                nio("NIOCore"), nio("NIOHTTP1"), nio("NIOPosix"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ], resources: [.embedInCode("openapi.json")]),
         tests(
@@ -334,17 +322,14 @@ let package = Package(
             [
                 "Client", "ControlProtocol", "JobFiles", "Jobs", "OperationTypes", "Programs", "SQLiteStore",
                 "StoreControl", .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOEmbedded", package: "swift-nio"),
+                nio("NIOCore"), nio("NIOEmbedded"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
         module(
             "Client",
             [
                 "ControlProtocol", "Jobs",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
+                nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
             ]),
         tests("Client", ["ControlProtocol", "Jobs"]),
         // The library for programs that enqueue jobs and read results: one import, and no code of a kind.
@@ -386,8 +371,7 @@ let package = Package(
             [
                 "CLinux", "Client", "ControlProtocol", "HalyardClient", "JobFiles", "Jobs", "OperationTypes",
                 "Programs", "Runner", "SQLiteStore", "SampleWorker", "Settings", "Systemd", "WorkerProtocol",
-                "halyard-worker", "halyardd",
-                .product(name: "Logging", package: "swift-log"),
+                "halyard-worker", "halyardd", logging,
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
         executable("halyardd", ["Daemon"], linking: staticCPlusPlus + staticUnwinder),
@@ -402,8 +386,7 @@ let package = Package(
                 "CAllocationCount", "CBaseline", "CLinux", "Client", "ControlProtocol", "Daemon", "Jobs", "Kinds",
                 "Operations",
                 "OperationsCompatibility", "OperationTypes", "Pages", "Programs", "Runner", "SQLite", "SQLiteStore",
-                "Systemd", "Worker", "WorkerProtocol",
-                .product(name: "Logging", package: "swift-log"),
+                "Systemd", "Worker", "WorkerProtocol", logging,
             ]),
     ]
 )
