@@ -39,7 +39,7 @@ import Testing
         let after = numbers[split...]
         #expect(Array(after) == Array((count - after.count)..<count))
         #expect(Int(gap.lines) == count - numbers.count)
-        // At least three eighths of the limit are the end of the log.
+        // The end of the log takes three eighths of the limit or more.
         let kept = entries[split...].map { entry in
             if case .line(let line) = entry { line.bytes.count + 1 } else { 0 }
         }.reduce(0, +)

@@ -3,6 +3,7 @@ import Jobs
 import Logging
 import OperationTypes
 import Programs
+import Synchronization
 import Testing
 
 @testable import Workers
@@ -53,8 +54,10 @@ import Testing
     @Test(.timeLimit(.minutes(1))) func aProcessThatIsResumedInTimeGoesOn() async throws {
         try await withTwoAttempts { host, pid, ends in
             kill(pid, SIGSTOP)
-            // The ping waits in the pipe until the process reads again.
-            try await Task.sleep(for: .milliseconds(300))
+            // A ping waits in the pipe until the process reads again.
+            while host.core.withLock({ $0.dispatcher.members.values.allSatisfy { $0.ping == nil } }) {
+                await Task.yield()
+            }
             kill(pid, SIGCONT)
             for job in 1...2 as ClosedRange<Int64> { host.stop(Lease(job: JobID(job), attempt: 1), .interrupted) }
             for end in ends {

@@ -33,9 +33,11 @@ extension StoreControl {
     /// the log and the file report the error.
     func report(of job: JobRecord) async -> (log: LogReport?, file: FileReport?) {
         let files = files
+        // The verb for the log reports the error.
         let log = try? await fileThread.run { () throws(JobFilesError) in try files.report(of: job) }
         guard job.state == .succeeded else { return (log ?? nil, nil) }
         let lease = Lease(job: job.id, attempt: job.attempt)
+        // The verb for the file reports the error.
         let file = try? await fileThread.run { () throws(JobFilesError) in try files.file(of: lease) }
         return (log ?? nil, (file ?? nil).map { FileReport($0) })
     }
