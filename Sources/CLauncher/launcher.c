@@ -256,6 +256,7 @@ int launcher_facts(pid_t pid, struct launcher_facts *facts) {
     const char *format = ") %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d";
     if (rest == NULL || sscanf(rest, format, &state, &parent, &threads) != 3) return -1;
     // A process whose first thread has ended is a zombie to its parent, but its other threads still run.
-    *facts = (struct launcher_facts){.parent = parent, .is_dead = (state == 'Z' || state == 'X') && threads <= 1};
+    *facts = (struct launcher_facts){
+        .parent = parent, .is_dead = (state == 'Z' || state == 'X') && threads <= 1, .is_stopped = state == 'T'};
     return 0;
 }

@@ -162,7 +162,7 @@ import Testing
         #expect(dispatcher.handle(.exited(one), now: .seconds(20)) == [.rest(.seconds(1))])
     }
 
-    @Test func aHungProcessWithSeveralAttemptsIsKilledButNeverOneWithASingleAttempt() {
+    @Test func aHungProcessIsKilledIfItHasSeveralAttemptsOrIsStopped() {
         let dispatcher = running([1, 2])
         #expect(dispatcher.handle(.alarm, now: .seconds(10)) == [.ping(one, id: 1)])
         for second in stride(from: 20, to: 70, by: 10) {
@@ -171,9 +171,12 @@ import Testing
         #expect(dispatcher.handle(.alarm, now: .seconds(70)) == [.kill(one, .hung(after: .seconds(60)))])
         let single = running([1])
         #expect(single.handle(.alarm, now: .seconds(10)) == [.ping(one, id: 1)])
-        #expect(single.handle(.alarm, now: .seconds(500)) == [])
+        #expect(single.handle(.alarm, now: .seconds(69)) == [])
+        #expect(single.handle(.alarm, now: .seconds(500)) == [.examine(one)])
         _ = single.handle(.pong(one, id: 1), now: .seconds(500))
+        #expect(single.handle(.stopped(one), now: .seconds(500)) == [])
         #expect(single.handle(.alarm, now: .seconds(510)) == [.ping(one, id: 2)])
+        #expect(single.handle(.stopped(one), now: .seconds(570)) == [.kill(one, .hung(after: .seconds(60)))])
     }
 
     @Test func newSettingsReachOnlyNewProcesses() {

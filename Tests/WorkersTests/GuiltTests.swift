@@ -99,7 +99,7 @@ import Testing
                 case .drain(let worker), .kill(let worker, _):
                     running[worker] = nil
                     handle(.exited(worker))
-                case .rest: break
+                case .rest, .examine: break
                 }
             }
         }

@@ -10,9 +10,9 @@ import Testing
 
 /// Processes that stop for real.
 @Suite struct HangingProcessTests {
-    /// Runs `body` with a host that notices a hang after a second, and with two attempts that have begun in one process.
-    private func withTwoAttempts(
-        _ body: (WorkerHost, _ pid: Int32, _ ends: [Latch<HostedEnd>]) async throws -> Void
+    /// Runs `body` with a host that notices a hang after a second, and with attempts that have begun in one process.
+    private func withAttempts(
+        _ count: Int = 2, _ body: (WorkerHost, _ pid: Int32, _ ends: [Latch<HostedEnd>]) async throws -> Void
     ) async throws {
         let program = WorkerProgram(
             name: "sample", command: [binary("SampleWorker")],
@@ -20,9 +20,9 @@ import Testing
         let host = WorkerHost(
             program, limits: .init(exit: .seconds(1), pingInterval: .milliseconds(100), hang: .seconds(1)),
             version: "test", logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-        let begun = [Latch<Void>(), Latch<Void>()]
-        let ends = [Latch<HostedEnd>(), Latch<HostedEnd>()]
-        for job in 0...1 {
+        let begun = (0..<count).map { _ in Latch<Void>() }
+        let ends = (0..<count).map { _ in Latch<HostedEnd>() }
+        for job in 0..<count {
             host.run(
                 HostedAttempt(
                     lease: Lease(job: JobID(Int64(job) + 1), attempt: 1), kind: "act",
@@ -36,15 +36,16 @@ import Testing
         await host.close()
     }
 
-    @Test(.timeLimit(.minutes(1))) func aStoppedProcessIsKilledAndItsAttemptsAreSuspects() async throws {
-        try await withTwoAttempts { host, pid, ends in
+    @Test(.timeLimit(.minutes(1)), arguments: [1, 2])
+    func aStoppedProcessIsKilledAndItsAttemptsAreSuspects(count: Int) async throws {
+        try await withAttempts(count) { host, pid, ends in
             kill(pid, SIGSTOP)
             for end in ends {
                 guard case .crashed(let crash) = await end.uncancellableWait() else {
                     Issue.record("it did not crash")
                     return
                 }
-                #expect(crash.others == 1)
+                #expect(crash.others == count - 1)
             }
             #expect(host.snapshot.crashes == 1)
             #expect(kill(pid, 0) != 0)
@@ -52,7 +53,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1))) func aProcessThatIsResumedInTimeGoesOn() async throws {
-        try await withTwoAttempts { host, pid, ends in
+        try await withAttempts { host, pid, ends in
             kill(pid, SIGSTOP)
             // A ping waits in the pipe until the process reads again.
             while host.core.withLock({ $0.dispatcher.members.values.allSatisfy { $0.ping == nil } }) {
@@ -72,7 +73,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1))) func aRetiredProgramEndsItsAttemptsFirst() async throws {
-        try await withTwoAttempts { host, pid, ends in
+        try await withAttempts { host, pid, ends in
             host.retire()
             #expect(host.room == 0)
             host.stop(Lease(job: JobID(1), attempt: 1), .interrupted)

@@ -104,6 +104,8 @@ struct launcher_facts {
     pid_t parent;
     /// Whether all threads have ended, so that only the entry for the parent is left.
     int is_dead;
+    /// Whether a signal such as SIGSTOP has stopped it.
+    int is_stopped;
 };
 
 /// Reads /proc/PID/stat. Returns 0, or -1 if the process does not exist or is hidden, as `ProtectProc=` hides some processes.

@@ -5,6 +5,8 @@ struct ProcessFacts: Equatable {
     var parent: pid_t
     /// Whether all threads have ended, so that only the entry for the parent is left.
     var isDead: Bool
+    /// Whether a signal such as SIGSTOP has stopped the process.
+    var isStopped = false
 }
 
 extension ProcessFacts {
@@ -12,7 +14,7 @@ extension ProcessFacts {
     init?(_ pid: pid_t) {
         var facts = launcher_facts()
         guard launcher_facts(pid, &facts) == 0 else { return nil }
-        self.init(parent: facts.parent, isDead: facts.is_dead != 0)
+        self.init(parent: facts.parent, isDead: facts.is_dead != 0, isStopped: facts.is_stopped != 0)
     }
 }
 

@@ -21,6 +21,9 @@ public struct LaunchedProcess: Sendable {
 
     /// Sends a signal to all processes of the group. Does nothing once the process has ended.
     public func signal(_ number: Int32) { watcher.request(.signal(pid, number)) }
+
+    /// Whether a signal such as SIGSTOP has stopped the process. Ask only before the end has been reported.
+    public var isStopped: Bool { ProcessFacts(pid)?.isStopped ?? false }
 }
 
 extension LaunchPlan {

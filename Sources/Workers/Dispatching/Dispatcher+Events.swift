@@ -12,6 +12,8 @@ extension Dispatcher {
         case began(WorkerID, [Lease])
         case ended(WorkerID, Lease)
         case pong(WorkerID, id: Int)
+        /// A process that was to be examined is stopped by a signal.
+        case stopped(WorkerID)
         /// A process broke the protocol.
         case violated(WorkerID)
         /// A process has exited, or could not be launched.
@@ -28,6 +30,8 @@ extension Dispatcher {
         case launch(WorkerID, isProbe: Bool)
         case send(Lease, WorkerID)
         case ping(WorkerID, id: Int)
+        /// Find out whether a process without a sign of life is stopped by a signal.
+        case examine(WorkerID)
         case drain(WorkerID)
         case kill(WorkerID, KillReason)
         case end(Lease, Fate)
@@ -71,6 +75,8 @@ extension Dispatcher {
         case .ended(let worker, let lease): ended(lease, in: worker, now, &actions)
         case .pong(let worker, let id):
             if members[worker]?.ping?.id == id { members[worker]?.ping = nil }
+        case .stopped(let worker):
+            if members[worker]?.ping != nil { kill(worker, .hung(after: limits.hang), &actions) }
         case .violated(let worker): kill(worker, .violation, &actions)
         case .exited(let worker): exited(worker, now, &actions)
         case .alarm: alarmRang(now, &actions)
@@ -276,9 +282,12 @@ extension Dispatcher {
         guard member.pingDueAt <= now else { return }
         members[worker]?.pingDueAt = now + limits.pingInterval
         if let ping = member.ping {
-            // A single attempt may compute for as long as its timeout allows.
-            if now - ping.sentAt >= limits.hang, member.beganCount > 1 {
+            guard now - ping.sentAt >= limits.hang else { return }
+            if member.beganCount > 1 {
                 kill(worker, .hung(after: limits.hang), &actions)
+            } else {
+                // A single attempt may compute for as long as its timeout allows, unless the process is stopped.
+                actions.append(.examine(worker))
             }
         } else {
             lastPing += 1

@@ -42,7 +42,8 @@ struct Dispatcher {
         var abandonedPatience = Duration.seconds(60)
         /// The interval between two signs of life while attempts run.
         var pingInterval = Duration.seconds(10)
-        /// The time without a sign of life after which a process with several attempts counts as hung.
+        /// The time without a sign of life after which a process counts as hung if it has several attempts, or is stopped by
+        /// a signal.
         var hang = Duration.seconds(60)
         /// The number of deaths within a minute after which the program rests.
         var deathsBeforeRest = 5

@@ -175,6 +175,7 @@ public final class WorkerHost: KindHost {
     struct Work {
         var launches: [Dispatcher.WorkerID] = []
         var kills: [(process: WorkerProcess?, reason: Dispatcher.KillReason)] = []
+        var examinations: [(worker: Dispatcher.WorkerID, process: WorkerProcess)] = []
         var ends: [(attempt: HostedAttempt, end: HostedEnd)] = []
         var sends: [WorkerProcess] = []
         var rest: Duration?
@@ -188,6 +189,7 @@ public final class WorkerHost: KindHost {
             logger.error("worker \(name): process \(process?.pid ?? 0) is ended: \(reason.text)", metadata: metadata)
             process?.kill()
         }
+        for (worker, process) in work.examinations where process.isStopped { handle(.stopped(worker)) }
         for worker in work.launches { launch(worker) }
         for (attempt, end) in work.ends { attempt.onEnd(end) }
         // The first failure of a program that never ran is reported by the caller who asked for its introduction.
@@ -340,6 +342,8 @@ extension WorkerHost.Core {
             process.enqueue(.run(Run(attempt)))
             unsent.insert(worker)
         case .ping(let worker, let id): send(.ping(id: id), to: worker)
+        case .examine(let worker):
+            if let process = processes[worker] { work.examinations.append((worker, process)) }
         case .drain(let worker): send(.drain, to: worker)
         case .kill(let worker, let reason):
             if faults[worker] == nil { faults[worker] = reason.fault }

@@ -110,6 +110,9 @@ final class WorkerProcess: Sendable {
     /// The number of the process; 0 before its launch.
     var pid: Int32 { state.withLock { $0.launched?.pid ?? 0 } }
 
+    /// Whether a signal such as SIGSTOP has stopped the process.
+    var isStopped: Bool { state.withLock(\.launched)?.isStopped ?? false }
+
     /// Kills the process and everything that it started.
     func kill() { state.withLock(\.launched)?.kill() }
 
