@@ -111,14 +111,14 @@ final class MemoryFiles: ProgramFiles {
     }
 
     func keep(_ path: String, of lease: Lease, name: String) throws -> KeptFile {
-        let kept = "\(folder)/kept-\(lease.job)"
+        let kept = "\(folder)/kept-\(lease.job)-\(lease.attempt)"
         guard rename(path, kept) == 0 else { throw CocoaError(.fileWriteUnknown) }
         let size = try FileManager.default.attributesOfItem(atPath: kept)[.size] as? Int64
         return KeptFile(name: name, size: size ?? 0, sha256: "", path: kept)
     }
 
-    func file(of job: JobID) throws -> KeptFile? {
-        let path = "\(folder)/kept-\(job)"
+    func file(of lease: Lease) throws -> KeptFile? {
+        let path = "\(folder)/kept-\(lease.job)-\(lease.attempt)"
         return access(path, F_OK) == 0 ? KeptFile(name: "output", size: 0, sha256: "", path: path) : nil
     }
 

@@ -126,22 +126,33 @@ import Testing
         let program = #""program":["/bin/sh","-c","echo x > \"$1\"","sh","{output}"],"result":"file""#
         let end = try await bench.run(program)
         #expect(
-            end.output == #"{"file":"output","size":2,"sha256":"","path":"\#(bench.folder)/kept-1"}"#)
-        #expect(try String(contentsOfFile: "\(bench.folder)/kept-1", encoding: .utf8) == "x\n")
+            end.output == #"{"file":"output","size":2,"sha256":"","path":"\#(bench.folder)/kept-1-1"}"#)
+        #expect(try String(contentsOfFile: "\(bench.folder)/kept-1-1", encoding: .utf8) == "x\n")
     }
 
     @Test func theFileOfADependencyIsLinked() async throws {
         let first = #""program":["/bin/sh","-c","echo x > \"$1\"","sh","{output}"],"result":"file""#
         let output = try #require(try await bench.run(first).output)
-        func dependency(_ job: Int64, _ output: String) -> DependencyOutput {
-            DependencyOutput(dependency: JobID(job), kind: "program", output: JSONText(trusted: Array(output.utf8)))
+        func dependency(_ job: Int64, attempt: Int = 1, node: String? = nil, _ output: String) -> DependencyOutput {
+            DependencyOutput(
+                dependency: JobID(job), attempt: attempt, node: node, kind: "program",
+                output: JSONText(trusted: Array(output.utf8)))
         }
-        // A result that only claims to be a file is not followed.
+        // A result that only claims to be a file is not followed, and neither is the file of another attempt.
         let claim = #"{"file":"output","size":1,"sha256":"","path":"/etc/passwd"}"#
         let end = try await bench.run(
-            #""program":["/bin/sh","-c","ls; cat dependency-2"],"result":"lines""#,
-            dependencies: [dependency(77, claim), dependency(1, output)])
-        #expect(end.output == #"["dependency-2","x"]"#)
+            #""program":["/bin/sh","-c","cd dependencies; ls; cat 2 page"],"result":"lines""#,
+            dependencies: [
+                dependency(77, claim), dependency(1, output), dependency(1, attempt: 2, node: "old", output),
+                dependency(1, node: "page", output), dependency(1, node: "page", output),
+            ])
+        #expect(end.output == #"["2","5","page","x","x"]"#)
+        let input = try await bench.run(
+            #""program":["/bin/cat"],"result":"json""#, dependencies: [dependency(1, node: "page", "1")])
+        #expect(
+            input.output
+                == #"{"dependencies":[{"job":1,"node":"page","kind":"program","output":1,"file":"dependencies/page"}]}"#
+        )
     }
 
     @Test func aMissingFileFails() async throws {

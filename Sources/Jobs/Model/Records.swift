@@ -173,14 +173,20 @@ public struct DependencyRecord: Hashable, Sendable {
 public struct DependencyOutput: Hashable, Sendable {
     /// The job that produced the output.
     public var dependency: JobID
+    /// The attempt that produced the output.
+    public var attempt: Int
+    /// That job's name in its graph definition; nil if it has none.
+    public var node: String?
     /// The name of that job's kind.
     public var kind: String
     /// The output; nil unless the dependency succeeded.
     public var output: JSONText?
 
     /// Creates an output from its stored values.
-    public init(dependency: JobID, kind: String, output: JSONText?) {
+    public init(dependency: JobID, attempt: Int = 1, node: String? = nil, kind: String, output: JSONText?) {
         self.dependency = dependency
+        self.attempt = attempt
+        self.node = node
         self.kind = kind
         self.output = output
     }

@@ -92,13 +92,17 @@ final class ProgramAttempt: Sendable {
         do throws(FileFailure) {
             work = try WorkFolder(of: attempt.lease, in: place.folder)
             folder = work
+        } catch {
+            throw ProgramFailure.notStarted(error)
+        }
+        let files = try linkFiles(to: work)
+        do throws(FileFailure) {
             pipes = try ProgramPipes(
-                input: program.standardInput == .json ? withDependencies(input).text.bytes : nil,
+                input: program.standardInput == .json ? withDependencies(input, files).text.bytes : nil,
                 outputIsResult: program.result.isOutput)
         } catch {
             throw ProgramFailure.notStarted(error)
         }
-        try linkFiles(to: work)
         var plan: LaunchPlan
         do throws(ProgramInputProblem) {
             let arguments = try program.arguments(for: input, output: work.output)
@@ -138,33 +142,45 @@ final class ProgramAttempt: Sendable {
         }
     }
 
-    /// The input with the outputs of the dependencies.
-    private func withDependencies(_ input: JSONObject) -> JSONObject {
+    /// The input with the outputs and the linked files of the dependencies.
+    private func withDependencies(_ input: JSONObject, _ files: [String?]) -> JSONObject {
         if attempt.dependencies.isEmpty { return input }
         var input = input
         input["dependencies"] = JSONWriter.text {
-            $0.array(attempt.dependencies) { dependency, writer in
+            $0.array(zip(attempt.dependencies, files)) { entry, writer in
+                let (dependency, file) = entry
                 writer.object { object in
                     object.field("job", dependency.dependency.rawValue)
+                    if let node = dependency.node { object.field("node", node) }
                     object.field("kind", dependency.kind)
                     object.field("output", dependency.output ?? .null)
+                    if let file { object.field("file", file) }
                 }
             }
         }
         return input
     }
 
-    /// Links the kept files of the dependencies. Their outputs are not trusted to name them.
-    private func linkFiles(to work: WorkFolder) throws(TryFailure) {
-        guard let files = place.files else { return }
-        for (index, dependency) in attempt.dependencies.enumerated() where dependency.output != nil {
+    /// Links the kept files of the dependencies, whose outputs are not trusted to name them.
+    ///
+    /// - Returns: The path of the link in the work folder for each dependency; nil for those without a file.
+    private func linkFiles(to work: WorkFolder) throws(TryFailure) -> [String?] {
+        var names: Set<String> = []
+        var files: [String?] = []
+        for (index, dependency) in attempt.dependencies.enumerated() {
+            // Dependencies of several graphs may have the same name.
+            let node = dependency.node.flatMap { names.insert($0).inserted ? $0 : nil }
+            let lease = Lease(job: dependency.dependency, attempt: dependency.attempt)
             do {
-                guard let file = try files.file(of: dependency.dependency) else { continue }
-                try work.link(file.path, ofDependency: index + 1)
+                let file = dependency.output == nil ? nil : try place.files?.file(of: lease)
+                let name = node ?? "\(index + 1)"
+                if let file { try work.link(file.path, as: name, in: "dependencies") }
+                files.append(file.map { _ in "dependencies/\(name)" })
             } catch {
                 throw ProgramFailure.notStarted("\(error)")
             }
         }
+        return files
     }
 
     private func plan(

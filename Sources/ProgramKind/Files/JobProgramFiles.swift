@@ -24,7 +24,7 @@ public struct JobProgramFiles: ProgramFiles {
         try files.keep(path, of: lease, name: name)
     }
 
-    public func file(of job: JobID) throws -> KeptFile? { try files.file(of: job) }
+    public func file(of lease: Lease) throws -> KeptFile? { try files.file(of: lease) }
 }
 
 extension AttemptLog: ProgramLog {}

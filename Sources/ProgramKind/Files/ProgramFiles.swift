@@ -12,8 +12,8 @@ public protocol ProgramFiles: Sendable {
     ///
     /// - Parameter name: The name of the kept file, without a folder.
     func keep(_ path: String, of lease: Lease, name: String) throws -> KeptFile
-    /// The file that is kept with a job that succeeded; nil if there is none.
-    func file(of job: JobID) throws -> KeptFile?
+    /// The file that an attempt has kept; nil if there is none.
+    func file(of lease: Lease) throws -> KeptFile?
 }
 
 /// The log of a running attempt.

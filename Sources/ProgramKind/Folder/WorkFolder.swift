@@ -47,9 +47,12 @@ struct WorkFolder {
         guard mkdir(path, 0o700) == 0 else { throw FileFailure("create the work folder", path) }
     }
 
-    /// Gives the program the kept file of its dependency at this position, from 1. The file is linked, never copied.
-    func link(_ file: String, ofDependency position: Int) throws(FileFailure) {
-        let name = "\(path)/dependency-\(position)"
+    /// Gives the program a file of another job, in a folder that is created when it is needed. The file is linked, never
+    /// copied.
+    func link(_ file: String, as name: String, in folder: String) throws(FileFailure) {
+        let folder = "\(path)/\(folder)"
+        guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw FileFailure("create the folder", folder) }
+        let name = "\(folder)/\(name)"
         if Glibc.link(file, name) == 0 || symlink(file, name) == 0 { return }
         throw FileFailure("link a dependency's file to", name)
     }

@@ -34,7 +34,9 @@ extension Reader {
             bytes += output.bytes.count
             if bytes > maxBytes { return .tooLarge }
             outputs.append(
-                DependencyOutput(dependency: neighbours.outputs.job(0), kind: kind, output: output))
+                DependencyOutput(
+                    dependency: neighbours.outputs.job(0), attempt: Int(neighbours.outputs.integer(3)),
+                    node: neighbours.outputs.optionalString(4), kind: kind, output: output))
             if wanted.onlyFirst { break }
         }
         return .found(outputs)
@@ -73,7 +75,7 @@ struct NeighbourStatements: StatementGroup {
         """)
     let outputs = Statement(
         """
-        SELECT     dependency.dependency_id, definition.kind, result.value
+        SELECT     dependency.dependency_id, definition.kind, result.value, result.attempt, job.node
         FROM       dependency
         CROSS JOIN job ON job.id = dependency.dependency_id
         CROSS JOIN definition ON definition.id = job.definition_id

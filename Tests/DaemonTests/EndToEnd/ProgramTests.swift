@@ -68,7 +68,7 @@ import Testing
                     result: file
                   read:
                     kind: program
-                    program: [/bin/cat, dependency-1]
+                    program: [/bin/cat, dependencies/1]
                     result: text
                 """, in: bed)
             try await bed.enqueue("make")
