@@ -31,19 +31,15 @@ struct LastingWatch {
 
     let session: Session
     let scope: WatchScope
-    /// How long the watch waits for the daemon in one gap.
-    let patience: Duration
     let report: (Notice) throws -> Void
 
     private var reported: [JobID: Snapshot] = [:]
-    private var goneSince: ContinuousClock.Instant?
-    /// The wait before the next try. It grows if a daemon answers and goes away again at once.
-    private var pause = Duration.zero
+    private var gap: DaemonGap
 
     init(_ session: Session, _ scope: WatchScope, patience: Duration, report: @escaping (Notice) throws -> Void) {
         self.session = session
         self.scope = scope
-        self.patience = patience
+        gap = DaemonGap(session, patience: patience)
         self.report = report
     }
 
@@ -54,11 +50,11 @@ struct LastingWatch {
         while true {
             do {
                 return try await watch()
-            } catch let problem as ControlProblem where problem.code == .noDaemon || problem.code == .unavailable {
+            } catch let problem as ControlProblem where problem.isEndOfDaemon {
                 try Task.checkCancellation()
                 var isOpen = false
-                if goneSince == nil, scope == .all { try await reportStoredEnds() }
-                if goneSince == nil, let jobs = try await storedJobs() {
+                if !gap.isOpen, scope == .all { try await reportStoredEnds() }
+                if !gap.isOpen, let jobs = try await storedJobs() {
                     if jobs.allSatisfy(\.state.isFinal) { return try reportEnd(of: jobs) }
                     isOpen = true
                 }
@@ -69,13 +65,12 @@ struct LastingWatch {
 
     private mutating func watch() async throws {
         let events = try await session.control.watch(scope)
-        if goneSince != nil {
-            goneSince = nil
+        if gap.end() {
             try report(.back)
             if scope == .all { try await catchUp() }
         }
         for try await event in events {
-            pause = .zero
+            gap.endPause()
             // 1.
             if case .job(let job) = event, !isChange(job) { continue }
             try report(.event(event))
@@ -89,20 +84,17 @@ struct LastingWatch {
     /// bound.
     private func storedJobs() async throws -> [JobRecord]? {
         switch scope {
-        case .job(let id): try await session.readStored(patience: readPatience) { [try await $0.record(id)] }
-        case .graph(let id): try await session.readStored(patience: readPatience) { try await $0.graph(id).jobs }
+        case .job(let id): try await session.readStored(patience: gap.readPatience) { [try await $0.record(id)] }
+        case .graph(let id): try await session.readStored(patience: gap.readPatience) { try await $0.graph(id).jobs }
         case .all: nil
         }
     }
-
-    /// A daemon that ends keeps its database open for another moment. Waiting for that does not count as a gap.
-    private var readPatience: Duration { max(patience, .seconds(1)) }
 
     /// Reports the ends of jobs from the database (3). If it cannot be read, they are reported when the daemon is back.
     private mutating func reportStoredEnds() async throws {
         let open = reported.filter { !$0.value.state.isFinal }.keys.sorted()
         guard !open.isEmpty else { return }
-        let jobs = try await session.readStored(patience: readPatience) { control in
+        let jobs = try await session.readStored(patience: gap.readPatience) { control in
             var jobs: [JobRecord] = []
             for id in open {
                 do {
@@ -168,53 +160,17 @@ struct LastingWatch {
 
     /// - Parameter isOpen: Whether some job is known to be open.
     private mutating func reconnect(after problem: ControlProblem, isOpen: Bool) async throws {
-        let since = goneSince ?? .now
         // 2.
-        if goneSince == nil, patience > .zero { try report(.gone(whatNow(isOpen: isOpen))) }
-        goneSince = since
-        let isBack = try await within(patience - (.now - since)) { [session, pause] in
-            try await Task.sleep(for: pause, clock: .continuous)
-            try await session.waitForDaemon()
-        }
-        guard isBack else {
-            let waited = patience > .zero ? " It did not come back within \(patience.human)." : ""
-            throw CommandFailure(
-                .temporary, "\(problem.message)\(waited) The jobs are stored; wait again when the daemon runs.")
-        }
-        pause = min(max(pause * 2, .milliseconds(50)), .seconds(1))
+        try await gap.wait(
+            after: problem, advice: "The jobs are stored; wait again when the daemon runs."
+        ) { [gap, report, scope] in try report(.gone(Self.open(scope, isOpen) + gap.text)) }
     }
 
-    private func whatNow(isOpen: Bool) -> String {
-        let open =
-            switch scope {
-            case .job(let id) where isOpen: " and job \(id) is not final"
-            case .graph(let id) where isOpen: " and graph \(id) is not final"
-            default: ""
-            }
-        let start = session.daemonDatabase.map { ". \(Session.start(for: $0))" } ?? ""
-        return "\(open); waiting up to \(patience.human) for it to come back\(start)"
-    }
-}
-
-/// Runs `work` for at most `time`, and cancels it then.
-///
-/// - Returns: Whether the work was done in time.
-func within(_ time: Duration?, _ work: @escaping @Sendable () async throws -> Void) async throws -> Bool {
-    guard let time else {
-        try await work()
-        return true
-    }
-    return try await withThrowingTaskGroup(of: Bool.self) { group in
-        group.addTask {
-            try await work()
-            return true
+    private static func open(_ scope: WatchScope, _ isOpen: Bool) -> String {
+        switch scope {
+        case .job(let id) where isOpen: " and job \(id) is not final"
+        case .graph(let id) where isOpen: " and graph \(id) is not final"
+        default: ""
         }
-        group.addTask {
-            try await Task.sleep(for: time, clock: .continuous)
-            return false
-        }
-        let isDone = try await group.next() ?? false
-        group.cancelAll()
-        return isDone
     }
 }

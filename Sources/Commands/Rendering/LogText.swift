@@ -15,7 +15,20 @@ struct LogText {
         self.showsTimes = showsTimes
     }
 
-    mutating func print(_ piece: LogPiece) throws {
+    mutating func print(_ notice: LastingLog.Notice) throws {
+        switch notice {
+        case .pieces(let pieces): try print(pieces)
+        case .gone(let what): try note("the daemon stopped\(what)")
+        case .back: try note("the daemon is running again")
+        }
+    }
+
+    mutating func print(_ pieces: [LogPiece]) throws {
+        for piece in pieces { try print(piece) }
+        try session.output.flush()
+    }
+
+    private mutating func print(_ piece: LogPiece) throws {
         if session.isJSON { return try session.output.json(piece.json) }
         if let attempt, attempt != piece.attempt { try note("attempt \(piece.attempt):") }
         attempt = piece.attempt

@@ -29,6 +29,7 @@ extension Halyard {
         @Flag(name: [.short, .long], help: "Print the time at which each line arrived.")
         var timestamps = false
 
+        @OptionGroup var reconnecting: FollowOptions
         @OptionGroup var common: CommonOptions
 
         func run(in session: Session) async throws -> ExitCode {
@@ -36,9 +37,11 @@ extension Halyard {
             let request = LogRequest(job: job, attempt: attempt?.number, follows: follow)
             var text = LogText(session: session, showsTimes: timestamps)
             do {
-                for try await pieces in try await session.control.log(request) {
-                    for piece in pieces { try text.print(piece) }
-                    try session.output.flush()
+                if follow {
+                    var log = LastingLog(session, request, patience: reconnecting.reconnect) { try text.print($0) }
+                    try await log.run()
+                } else {
+                    for try await pieces in try await session.control.log(request) { try text.print(pieces) }
                 }
                 try text.finish()
             } catch {

@@ -17,15 +17,18 @@ public protocol JobFileVerbs: Sendable {
 }
 
 extension LogRequest {
-    /// Reads the job in the path, and `attempt`, `offset` and `follow` in the query.
+    /// Reads the job in the path, and `attempt`, `first_attempt`, `offset` and `follow` in the query.
     package init(_ request: RouteRequest) throws(ControlProblem) {
-        let query = try request.query("attempt", "offset", "follow")
-        guard let attempt = Int(exactly: try query.number("attempt") ?? 0) else {
-            throw ControlProblem(.invalidRequest, "\"attempt\" is too large.")
+        let query = try request.query("attempt", "first_attempt", "offset", "follow")
+        func attempt(_ name: String) throws(ControlProblem) -> Int? {
+            guard let number = Int(exactly: try query.number(name) ?? 0) else {
+                throw ControlProblem(.invalidRequest, "\"\(name)\" is too large.")
+            }
+            return number > 0 ? number : nil
         }
         self.init(
-            job: try request.job(), attempt: attempt > 0 ? attempt : nil, offset: try query.number("offset") ?? 0,
-            follows: try query.flag("follow"))
+            job: try request.job(), attempt: try attempt("attempt"), first: try attempt("first_attempt"),
+            offset: try query.number("offset") ?? 0, follows: try query.flag("follow"))
     }
 }
 

@@ -6,16 +6,21 @@ public struct LogRequest: Sendable, Hashable {
     public var job: JobID
     /// The attempt; nil for the last attempt that has a log.
     public var attempt: Int?
-    /// The offset of the first line, in bytes; it needs an attempt.
+    /// The attempt to begin with if ``attempt`` is nil; nil for the last one that has a log.
+    public var first: Int?
+    /// The offset of the first line in the log of ``attempt`` or ``first``, one of which it needs. In bytes.
     public var offset: Int64
     /// Whether to wait for further lines: until the log of the attempt ends or, without an attempt, through all further
     /// attempts until the job is final.
     public var follows: Bool
 
     /// Creates a request for a log from its beginning.
-    public init(job: JobID, attempt: Int? = nil, offset: Int64 = 0, follows: Bool = false) {
+    public init(
+        job: JobID, attempt: Int? = nil, first: Int? = nil, offset: Int64 = 0, follows: Bool = false
+    ) {
         self.job = job
         self.attempt = attempt
+        self.first = first
         self.offset = offset
         self.follows = follows
     }

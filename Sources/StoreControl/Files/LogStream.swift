@@ -91,11 +91,14 @@ actor LogStream {
                     attempts.first { $0 == wanted }
                 } else if let last {
                     attempts.first { $0 > last }
+                } else if let first = request.first {
+                    attempts.first { $0 >= first }
                 } else {
                     attempts.last
                 }
             guard let found else { return nil }
-            return try files.readLog(of: Lease(job: request.job, attempt: found), from: request.offset)
+            let offset = found == request.attempt ?? request.first ? request.offset : 0
+            return try files.readLog(of: Lease(job: request.job, attempt: found), from: offset)
         }
         if let reader { attempt = reader.lease.attempt }
     }

@@ -6,7 +6,7 @@ extension StoreControl {
     public func log(
         _ request: LogRequest
     ) async throws(ControlProblem) -> AsyncThrowingStream<[LogPiece], any Error> {
-        if request.offset > 0, request.attempt == nil {
+        if request.offset > 0, request.attempt ?? request.first == nil {
             throw ControlProblem(
                 .invalidRequest, "An offset belongs to one attempt. Name the attempt, or omit the offset.")
         }

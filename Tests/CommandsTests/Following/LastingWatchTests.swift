@@ -1,5 +1,6 @@
 import Client
 import ControlProtocol
+import JobFiles
 import Jobs
 import SQLiteStore
 import StoreControl
@@ -85,6 +86,36 @@ import Testing
         try await FailureNotes(session: session).report([JobID(1): .failed])
         try session.surroundings.errors.flush()
         #expect(errors.text.contains("job 1 failed: broken: It broke. See: halyard show 1"))
+    }
+
+    @Test func theRestOfAFinalJobsLogIsReadFromItsFiles() async throws {
+        let shop = try await Workshop()
+        _ = try await shop.run("enqueue", "unfurl", "http://a/")
+        try await shop.runReadyJobs { _ in .failed(JobFailure(code: "broken", message: "It broke.")) }
+        let files = JobFiles(nextTo: shop.database) { Samples.now }
+        for attempt in 1...3 {
+            let log = try files.beginLog(of: Lease(job: JobID(1), attempt: attempt), limit: 1 << 20)
+            log.append(Array("line 1 of \(attempt)\nline 2 of \(attempt)\n".utf8))
+            log.finish()
+        }
+        func rest(_ request: LogRequest) async throws -> [String] {
+            var lines: [String] = []
+            var log = LastingLog(try await session(shop), request, patience: .zero) { notice in
+                guard case .pieces(let pieces) = notice else { return }
+                for piece in pieces {
+                    if case .line(let line) = piece.entry { lines.append(line.text) }
+                }
+            }
+            try await log.run()
+            return lines
+        }
+        let job = JobID(1)
+        #expect(try await rest(LogRequest(job: job, follows: true)) == ["line 1 of 3", "line 2 of 3"])
+        #expect(try await rest(LogRequest(job: job, attempt: 2, offset: 12, follows: true)) == ["line 2 of 2"])
+        #expect(
+            try await rest(LogRequest(job: job, first: 2, offset: 12, follows: true))
+                == ["line 2 of 2", "line 1 of 3", "line 2 of 3"])
+        #expect(try await rest(LogRequest(job: job, first: 4, follows: true)) == [])
     }
 
     @Test func whatIsOpenWaitsForTheNextDaemon() async throws {

@@ -2,6 +2,7 @@ import Foundation
 import JobFiles
 import Jobs
 import SQLiteStore
+import Synchronization
 import Testing
 
 @testable import Commands
@@ -122,6 +123,41 @@ import Testing
             #expect(run.code == .success)
             #expect(run.output == "one\ntwo\n")
             #expect(run.errors.isEmpty)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aLogIsFollowedAcrossARestart() async throws {
+        let shop = try await Workshop()
+        let output = Capture()
+        let following = Mutex<Task<Workshop.Run, any Error>?>(nil)
+        try await RunningDaemon.with(shop) { daemon in
+            _ = try await shop.run("enqueue", "unfurl", "http://a/")
+            following.withLock { $0 = Task { try await shop.run(["log", "1", "--follow"], output: output) } }
+            let log = try daemon.files.beginLog(of: try await daemon.claim()[0].lease)
+            log.append(Array("one\n".utf8))
+            await output.waitFor("one\n")
+        }
+        // As a start does it, before callers are answered.
+        let again = try await shop.withStore { store in
+            _ = try await store.rescueOrphans(maxRescues: 3, now: Samples.now)
+            return try await store.exchange([], claim: ClaimRequest(slots: 1), now: Samples.now).claimed
+        }
+        try await RunningDaemon.with(shop) { daemon in
+            let log = try daemon.files.beginLog(of: again[0].lease)
+            log.append(Array("two\n".utf8))
+            await output.waitFor("two\n")
+            log.finish()
+            try await daemon.finish(again[0], Self.failed)
+            let run = try #require(await following.withLock(\.self)?.value)
+            #expect(run.code == .success)
+            #expect(run.output == "one\ntwo\n")
+            let notes = run.errors.split(separator: "\n").map { $0.prefix(40) }
+            #expect(
+                notes
+                    == [
+                        "halyard: the daemon stopped; waiting up t", "halyard: the daemon is running again",
+                        "halyard: attempt 2:",
+                    ].map { $0.prefix(40) })
         }
     }
 
