@@ -206,6 +206,7 @@ struct Assembly {
             notifier.send(.ready)
             status.wake()
             onReady(handle)
+            StartPages.release()
         }
     }
 
