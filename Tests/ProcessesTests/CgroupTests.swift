@@ -111,7 +111,8 @@ extension ProcessesTests {
             }
             let end = try #require(await greedy.end())
             #expect(end.status == .signalled(SIGKILL, dumpedCore: false))
-            #expect(end.groupUsage?.outOfMemoryKills == 1)
+            // Some kernels count a process twice if its whole group is killed.
+            #expect(end.groupUsage?.outOfMemoryKills ?? 0 > 0)
         }
 
         @Test func theGroupOfThisProgramIsFoundOnAnyMachine() {
