@@ -63,6 +63,19 @@ import Testing
         #expect(try folder.files().isEmpty)
     }
 
+    @Test func aFileThatNoResultMentionsIsDiscarded() throws {
+        _ = try files.keep(try folder.write("abc".utf8, to: "out"), of: .first, name: "x")
+        let other = Lease(job: JobID(41), attempt: 9)
+        _ = try files.keep(try folder.write("def".utf8, to: "out"), of: other, name: "y")
+        for _ in 0..<2 { try files.discard(.first) }
+        #expect(try files.file(of: .first) == nil)
+        #expect(try files.file(of: other)?.name == "y")
+        try files.discard(other)
+        #expect(try files.file(of: JobID(41)) == nil)
+        // The next start looks for what is left.
+        #expect(try files.unsettledJobs() == [JobID(41)])
+    }
+
     @Test func onlyRegularFilesOfTheirOwnAreKept() throws {
         let source = try folder.write("abc".utf8, to: "real")
         #expect(symlink(source, folder.path + "/link") == 0)

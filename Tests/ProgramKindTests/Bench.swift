@@ -101,6 +101,8 @@ extension HostedEnd {
 final class MemoryFiles: ProgramFiles {
     private let folder: String
     private let logs = Mutex<[Lease: Log]>([:])
+    /// Runs when a file has been kept, before the attempt learns of it.
+    let onKeep = Mutex<@Sendable () -> Void>({})
 
     init(folder: String) { self.folder = folder }
 
@@ -113,8 +115,13 @@ final class MemoryFiles: ProgramFiles {
     func keep(_ path: String, of lease: Lease, name: String) throws -> KeptFile {
         let kept = "\(folder)/kept-\(lease.job)-\(lease.attempt)"
         guard rename(path, kept) == 0 else { throw CocoaError(.fileWriteUnknown) }
+        onKeep.withLock(\.self)()
         let size = try FileManager.default.attributesOfItem(atPath: kept)[.size] as? Int64
         return KeptFile(name: name, size: size ?? 0, sha256: "", path: kept)
+    }
+
+    func discard(_ lease: Lease) throws {
+        try FileManager.default.removeItem(atPath: "\(folder)/kept-\(lease.job)-\(lease.attempt)")
     }
 
     func file(of lease: Lease) throws -> KeptFile? {

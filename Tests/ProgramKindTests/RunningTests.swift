@@ -265,6 +265,16 @@ import Testing
         }
     }
 
+    /// Reading a large file takes long, so the attempt may be given up in the meantime.
+    @Test func theFileOfAnAttemptThatIsAbandonedMeanwhileIsRemoved() async throws {
+        let host = bench.host
+        bench.files.onKeep.withLock { $0 = { host.abandon(Lease(job: JobID(1), attempt: 1)) } }
+        let end = try await bench.run(
+            #""program":["/bin/sh","-c","echo x > \"$1\"","sh","{output}"],"result":"file""#)
+        #expect(end.code == "stopped")
+        #expect(try bench.files.file(of: Lease(job: JobID(1), attempt: 1)) == nil)
+    }
+
     private func log(of attempt: Attempt) async throws -> MemoryFiles.Log {
         await attempt.began.uncancellableWait()
         let log = try #require(bench.files.log(of: attempt))

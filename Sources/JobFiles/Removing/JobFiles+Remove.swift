@@ -50,6 +50,14 @@ extension JobFiles {
         setUnsettled(job, false)
     }
 
+    /// Removes the file that an attempt kept, since no result will mention it. Its log stays. Repeating the call is
+    /// harmless.
+    public func discard(_ lease: Lease) throws(JobFilesError) {
+        // K1.
+        try Folder.unlinkFile(places.record(lease))
+        try Folder.unlinkFile(places.content(lease))
+    }
+
     func markUnsettled(_ job: JobID) throws(JobFilesError) {
         setUnsettled(job, true)
         try Folder.make(places.unsettled)

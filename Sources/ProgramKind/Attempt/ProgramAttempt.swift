@@ -245,9 +245,22 @@ final class ProgramAttempt: Sendable {
             throw ProgramFailure.make(
                 ProgramFailure.Code.notKept, "the result file was not kept: \(error).", isRetryable: isRetryable)
         }
-        // Reading a large file takes long. The job's end, or the next start, removes the file.
-        try checkNotAbandoned()
+        // Reading a large file takes long. If the attempt is abandoned later, the job's end removes the file.
+        do throws(TryFailure) {
+            try checkNotAbandoned()
+        } catch {
+            discard(files)
+            throw error
+        }
         return kept
+    }
+
+    private func discard(_ files: any ProgramFiles) {
+        do {
+            try files.discard(attempt.lease)
+        } catch {
+            place.warn("the file of an abandoned attempt remains until the next start: \(error)")
+        }
     }
 
     /// The runner no longer waits for an abandoned attempt, so nothing would refer to its file.

@@ -24,6 +24,8 @@ public struct JobProgramFiles: ProgramFiles {
         try files.keep(path, of: lease, name: name)
     }
 
+    public func discard(_ lease: Lease) throws { try files.discard(lease) }
+
     public func file(of lease: Lease) throws -> KeptFile? { try files.file(of: lease) }
 }
 

@@ -12,6 +12,8 @@ public protocol ProgramFiles: Sendable {
     ///
     /// - Parameter name: The name of the kept file, without a folder.
     func keep(_ path: String, of lease: Lease, name: String) throws -> KeptFile
+    /// Removes the file that an attempt has kept, since no result will mention it.
+    func discard(_ lease: Lease) throws
     /// The file that an attempt has kept; nil if there is none.
     func file(of lease: Lease) throws -> KeptFile?
 }
