@@ -139,7 +139,7 @@ extension SQLiteJobStore {
     }
 
     public func exchange(
-        _ ends: [AttemptEnd], claim: ClaimRequest?, now: Timestamp
+        _ ends: [AttemptEnd], claim: ClaimRequest?, by holder: HolderID, now: Timestamp
     ) async throws(StoreError) -> Exchange {
         var prepared: [Lease: StagedChildren] = [:]
         // Contains only children that this call stored. Prepared children belong to the caller until an exchange has
@@ -162,7 +162,7 @@ extension SQLiteJobStore {
             }
             let children = prepared
             return try await write(weight: weight) { (writer) throws(SQLiteError) in
-                try writer.exchange(ends, children: children, claim: claim, now: now)
+                try writer.exchange(ends, children: children, claim: claim, by: holder, now: now)
             }
         } catch {
             let large = staged.flatMap(\.large)

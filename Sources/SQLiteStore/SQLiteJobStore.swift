@@ -111,6 +111,9 @@ public final class SQLiteJobStore: JobStore {
         return bytes
     }
 
+    /// The lock on the database; nil if the store is open only for reading.
+    var lock: DatabaseLock? { writing?.lock }
+
     func write<Value: Sendable>(
         weight: Int = 1, _ body: @escaping @Sendable (Writer) throws(SQLiteError) -> Value
     ) async throws(StoreError) -> Value {
@@ -123,21 +126,9 @@ public final class SQLiteJobStore: JobStore {
 
     // MARK: Jobs
 
-    public func rescueOrphans(
-        maxRescues: Int, after lastEnd: LastEnd, now: Timestamp
-    ) async throws(StoreError) -> RescueReport {
-        let (report, lock) = try await write { (writer) throws(SQLiteError) in
-            (try writer.rescueOrphans(maxRescues: maxRescues, after: lastEnd, now: now), writer.lock)
-        }
-        // If the process dies before this, the next start reads the marks again, but finds no orphans to blame.
-        lock.note { marks in
-            marks.lastEnd = nil
-            marks.abandoned = 0
-        }
-        return report
+    public func holders() async throws(StoreError) -> [HolderRecord] {
+        try await reading.perform { (reader) throws(SQLiteError) in try reader.holders() }
     }
-
-    public func noteAbandoned(_ count: Int) { writing?.lock.note { $0.abandoned = count } }
 
     public func trials(now: Timestamp) async throws(StoreError) -> CrashTrials.Report? {
         guard let writing else { return nil }
@@ -146,24 +137,37 @@ public final class SQLiteJobStore: JobStore {
 
     // MARK: Settings
 
-    public func change(_ queue: QueueChange, now: Timestamp) async throws(StoreError) -> QueueRecord {
-        try await write { (writer) throws(SQLiteError) in try writer.change(queue, now: now) }
+    public func change(
+        _ queue: QueueChange, checkedAt version: SettingsVersion?, now: Timestamp
+    ) async throws(StoreError) -> ChangeOutcome<QueueRecord> {
+        try await write { (writer) throws(SQLiteError) in
+            guard writer.isCurrent(version) else { return .outdated }
+            return .changed(try writer.change(queue, now: now))
+        }
     }
 
     public func removeQueue(_ name: String, now: Timestamp) async throws(StoreError) -> QueueRemoval {
         try await write { (writer) throws(SQLiteError) in try writer.removeQueue(name, now: now) }
     }
 
-    public func change(_ definitions: DefinitionChange, now: Timestamp) async throws(StoreError) {
-        let isWritten = try await write { (writer) throws(SQLiteError) in try writer.change(definitions, now: now) }
-        if !isWritten { throw .tooManySchedules(limit: Schedule.maxCount) }
+    public func change(
+        _ definitions: DefinitionChange, checkedAt version: SettingsVersion?, now: Timestamp
+    ) async throws(StoreError) -> ChangeOutcome<SettingsVersion> {
+        let outcome: ChangeOutcome<SettingsVersion>? = try await write { (writer) throws(SQLiteError) in
+            guard writer.isCurrent(version) else { return .outdated }
+            return try writer.change(definitions, now: now) ? .changed(writer.memory.settingsVersion) : nil
+        }
+        guard let outcome else { throw .tooManySchedules(limit: Schedule.maxCount) }
+        return outcome
     }
 
-    public func register(_ kinds: [KindDescription], now: Timestamp) async throws(StoreError) {
+    public func register(
+        _ kinds: [KindDescription], by holder: HolderID, now: Timestamp
+    ) async throws(StoreError) {
         try await write { (writer) throws(SQLiteError) in try writer.register(kinds, now: now) }
     }
 
-    public func recordProblems(_ problems: [String: String]) async throws(StoreError) {
+    public func recordProblems(_ problems: [String: String], by holder: HolderID) async throws(StoreError) {
         try await write { (writer) throws(SQLiteError) in try writer.recordProblems(problems) }
     }
 

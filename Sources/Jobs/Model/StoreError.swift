@@ -11,6 +11,12 @@ public enum StoreError: Error, Sendable, Hashable {
     /// COMMIT returned an error: the transaction may or may not be stored. The store accepts no further requests;
     /// reopen it to find out. With an idempotency key, repeating an enqueue is harmless.
     case commitUnknown(code: Int32, message: String)
+    /// The database server cannot be reached, or refuses connections at the moment. The store connects again by itself.
+    case unreachable(server: String, message: String)
+    /// The connection to the database server broke before COMMIT was answered: the transaction may or may not be
+    /// stored. The store connects again by itself. To find out, read the running jobs (``JobStore/held(by:)``), the
+    /// attempt or the idempotency key; repeating a request with a key is harmless.
+    case unanswered(server: String, message: String)
     /// SQLite reports damage. A temporary read error can look the same, so the next start checks the database on the
     /// disk.
     case damaged(message: String)
@@ -33,12 +39,17 @@ extension StoreError {
     /// Whether the same request may succeed if it is repeated a little later. Nothing was written.
     public var isTransient: Bool {
         switch self {
-        case .busy, .diskFull: true
-        case .readOnly, .inputOutput, .commitUnknown, .damaged, .fileLost, .overwritten, .tooManySchedules, .closed,
+        case .busy, .diskFull, .unreachable: true
+        case .unanswered, .readOnly, .inputOutput, .commitUnknown, .damaged, .fileLost, .overwritten, .tooManySchedules, .closed,
             .internalError:
             false
         }
     }
+}
+
+extension StoreError {
+    /// Whether the store carries out later requests nevertheless, because the error passes.
+    public var isPassing: Bool { if case .unanswered = self { true } else { isTransient } }
 }
 
 extension StoreError: CustomStringConvertible {
@@ -54,6 +65,10 @@ extension StoreError: CustomStringConvertible {
             "The database could not be read or written (\(message), SQLite code \(code)). Check the disk and the kernel's log."
         case .commitUnknown(let code, let message):
             "A commit failed (\(message), SQLite code \(code)): its changes may or may not be stored. Start the daemon again to find out; repeat the enqueue with its idempotency key."
+        case .unreachable(let server, let message):
+            "The database server \(server) cannot be reached (\(message)). Nothing was written. Check the server and the network; the daemon tries again by itself."
+        case .unanswered(let server, let message):
+            "The connection to the database server \(server) broke during a commit (\(message)): its changes may or may not be stored. Look before you repeat the request, or repeat it with its idempotency key."
         case .damaged(let message):
             "The database looks damaged (\(message)), or the disk failed temporarily. Start the daemon again: it reads the database from the disk and checks it."
         case .fileLost(let path, let isSaved):

@@ -15,17 +15,23 @@ public struct ClaimRequest: Sendable, Hashable {
     /// The maximum number of suspects to claim of each kind, by the kind's name. Only ``suspects`` limits the kinds that
     /// are missing here.
     public var suspectRoom: [String: Int]
+    /// The kinds to claim, by name; nil for all. Jobs of other kinds wait for a holder that runs them.
+    public var kinds: Set<String>?
+    /// The queues to claim from, by name; nil for all.
+    public var queues: Set<String>?
 
     /// Creates a request. Default ageing: five minutes.
     public init(
         slots: Int, ageing: Duration = .seconds(300), room: [String: Int] = [:], suspects: Int? = nil,
-        suspectRoom: [String: Int] = [:]
+        suspectRoom: [String: Int] = [:], kinds: Set<String>? = nil, queues: Set<String>? = nil
     ) {
         self.slots = slots
         self.ageing = ageing
         self.room = room
         self.suspects = suspects
         self.suspectRoom = suspectRoom
+        self.kinds = kinds
+        self.queues = queues
     }
 }
 
@@ -100,7 +106,7 @@ public struct AttemptEnd: Sendable, Hashable {
     /// The return value of ``JobStore/prepare(_:)`` for the ending's children; nil if it was not called.
     public var prepared: PreparedChildren?
 
-    /// Creates an end to pass to ``JobStore/exchange(_:claim:now:)``.
+    /// Creates an end to pass to ``JobStore/exchange(_:claim:by:now:)``.
     public init(
         lease: Lease, ending: Ending, connections: JSONText? = nil, usage: AttemptUsage? = nil,
         prepared: PreparedChildren? = nil
@@ -130,12 +136,15 @@ public struct Exchange: Sendable, Hashable {
     /// When to claim again, even if no change is reported: when the next scheduled job is due, or now if the claim has
     /// not reached all ready jobs. Nil if no job is scheduled.
     public var nextDueAt: Timestamp?
+    /// Whether the holder's life lasts. If not, nothing was claimed.
+    public var isAlive: Bool
 
     /// Creates an answer.
-    public init(finished: [FinishResult], claimed: [ClaimedJob], nextDueAt: Timestamp?) {
+    public init(finished: [FinishResult], claimed: [ClaimedJob], nextDueAt: Timestamp?, isAlive: Bool = true) {
         self.finished = finished
         self.claimed = claimed
         self.nextDueAt = nextDueAt
+        self.isAlive = isAlive
     }
 }
 
@@ -229,6 +238,9 @@ public enum StoreChange: Sendable, Hashable {
     case definitions
     /// A schedule was added, changed, paused, resumed or removed. Firings are not reported.
     case schedules
+    /// A holder's life began or ended, or its jobs were rescued. Another holder may have left orphans
+    /// (``JobStore/rescue(_:by:now:)``).
+    case holders
     /// ``JobStore/condition`` has changed.
     case condition
     /// The store has stopped, and this is its last change. It writes nothing more, and only the next start can

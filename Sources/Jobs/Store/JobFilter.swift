@@ -228,17 +228,20 @@ public struct DefinitionSet: Sendable, Hashable {
     public var graphs: [StoredGraphDefinition]
     /// The schedules, without those whose stored form is invalid.
     public var schedules: [Schedule]
+    /// The version of the settings that this is; nil if the set is a part of them or comes from another place.
+    public var version: SettingsVersion?
 
     /// Creates a set.
     public init(
         kinds: [KindDescription] = [], queues: [QueueSettings] = [], definitions: [StoredDefinition] = [],
-        graphs: [StoredGraphDefinition] = [], schedules: [Schedule] = []
+        graphs: [StoredGraphDefinition] = [], schedules: [Schedule] = [], version: SettingsVersion? = nil
     ) {
         self.kinds = kinds
         self.queues = queues
         self.definitions = definitions
         self.graphs = graphs
         self.schedules = schedules
+        self.version = version
     }
 
     /// Returns the parts that an enqueue by this name needs: the definition or graph definition, the definitions of its

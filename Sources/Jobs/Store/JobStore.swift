@@ -1,8 +1,12 @@
 /// The storage of jobs.
 ///
-/// Every write is atomic, and durable when the call returns. Observers are notified after that. Callers pass their own
-/// clock's time; the store itself measures only the length of waits, on a ``StoreClock``. Writes of several callers may
+/// Every write is atomic, and durable when the call returns. Observers are notified after that. Callers pass the
+/// store's time, which is their own wall clock plus ``clockOffset``. A store with a clock of its own ignores the passed
+/// time; any other store measures only the length of waits itself, on a ``StoreClock``. Writes of several callers may
 /// share one commit.
+///
+/// A process that runs jobs is a holder (``Holder``). It begins a life, renews it if the life has a length, and claims
+/// and ends attempts under its number. Other processes read and write without one.
 ///
 /// Nearly every method throws ``StoreError``. Unless the case or the method says otherwise, nothing was written;
 /// ``StoreError/isTransient`` says whether to retry.
@@ -14,7 +18,65 @@
 /// - P4: the result, the end of the attempt, the unblocking of dependents and the children are one transaction. If very
 ///   many dependents wait for one job, the transaction releases some of them and records the rest, which later
 ///   transactions release.
+/// - H1 to H3: ``HolderLife``.
 public protocol JobStore: Sendable {
+    /// The properties in which this store differs from others.
+    var capabilities: StoreCapabilities { get }
+
+    /// How far the store's clock is ahead of this machine's wall clock, as last measured. Zero if the store uses the
+    /// callers' time.
+    var clockOffset: Duration { get }
+
+    // MARK: Holders
+
+    /// Begins a life of a holder, and ends every earlier life of the same identity, whose process must be gone. A store
+    /// for one holder also ends the lives of all other identities.
+    ///
+    /// The jobs of ended lives keep running until ``rescue(_:by:now:)`` returns them. Observers of other holders are
+    /// notified with ``StoreChange/holders``.
+    ///
+    /// - Throws: ``StoreError``. Retrying is safe.
+    func begin(_ holder: Holder, now: Timestamp) async throws(StoreError) -> HolderLife
+
+    /// Makes a life last on. Call it each third of ``HolderLife/length``, if the life has one.
+    ///
+    /// - Returns: ``Renewal/ended`` if the life has ended, which is ordinary after an interruption: the caller begins a
+    ///   new one (H1).
+    /// - Throws: ``StoreError``. Retrying is safe.
+    func renew(_ holder: HolderID, now: Timestamp) async throws(StoreError) -> Renewal
+
+    /// Ends a life at once. Other holders may rescue its running jobs from then on; a holder that drained has none.
+    ///
+    /// - Throws: ``StoreError``. Retrying is safe; a life that has ended is not an error.
+    func leave(_ holder: HolderID, now: Timestamp) async throws(StoreError)
+
+    /// Reads all lives that last, and for each other identity its last life if that ended within a day, ordered by
+    /// number.
+    ///
+    /// - Throws: ``StoreError``; reading again is safe.
+    func holders() async throws(StoreError) -> [HolderRecord]
+
+    /// Ends the attempts of the jobs whose holder's life has ended (H2), and returns the jobs to their queues. Call it
+    /// before the first claim of a life, and whenever ``HolderLife/hasOrphans`` or ``StoreChange/holders`` asks for it.
+    /// Rescues by several holders never return the same job twice.
+    ///
+    /// Jobs that were running in several crashes in a row are claimed first and run apart from other jobs
+    /// (``CrashTrials``).
+    ///
+    /// - Throws: ``StoreError``. No attempt was ended; calling again is safe.
+    func rescue(_ request: RescueRequest, by holder: HolderID, now: Timestamp) async throws(StoreError) -> RescueReport
+
+    /// Reads the running jobs of a holder, ordered by number, as they were claimed. It answers only after every
+    /// earlier exchange of this holder has been committed or undone, so it settles one that ended with
+    /// ``StoreError/unanswered(server:message:)``.
+    ///
+    /// - Throws: ``StoreError``; reading again is safe.
+    func held(by holder: HolderID) async throws(StoreError) -> [ClaimedJob]
+
+    /// Records how many attempts of a holder are abandoned while their code still runs. If the process ends while such
+    /// code is running, no job counts as the only running one. The record is kept until the next rescue.
+    func noteAbandoned(_ count: Int, by holder: HolderID)
+
     // MARK: Jobs
 
     /// Accepts graphs, each of them completely or not at all.
@@ -30,7 +92,10 @@ public protocol JobStore: Sendable {
     ///   nevertheless. Repeating the request is safe with an idempotency key.
     func enqueue(_ graphs: [NewGraph], now: Timestamp) async throws(StoreError) -> [EnqueueOutcome]
 
-    /// Records the ends of attempts, makes due jobs ready, and claims jobs, in one transaction.
+    /// Records the ends of a holder's attempts, makes due jobs ready, and claims jobs for it, in one transaction.
+    ///
+    /// If the holder's life has ended, nothing is claimed, and ``Exchange/isAlive`` is false. The ends of its jobs are
+    /// recorded nevertheless, unless they were rescued (H3).
     ///
     /// If an attempt has very many children, they are stored before that transaction, which accepts them, and written
     /// after it. Other ends and claims have to wait for that; to avoid this, call ``prepare(_:)`` first.
@@ -46,7 +111,7 @@ public protocol JobStore: Sendable {
     /// - Throws: ``StoreError``. Passing the same ends again is safe: if an end was recorded after all, its result is
     ///   ``FinishResult/leaseLost``.
     func exchange(
-        _ ends: [AttemptEnd], claim: ClaimRequest?, now: Timestamp
+        _ ends: [AttemptEnd], claim: ClaimRequest?, by holder: HolderID, now: Timestamp
     ) async throws(StoreError) -> Exchange
 
     /// Saves the children of an attempt before the exchange that records its end, so that the exchange does not take
@@ -57,26 +122,6 @@ public protocol JobStore: Sendable {
     ///   all the work and may take longer.
     /// - Throws: ``StoreError``. The exchange can still record the end, without prepared children.
     func prepare(_ children: [NewGraph]) async throws(StoreError) -> PreparedChildren?
-
-    /// Ends the attempts of all running jobs, because the process that ran them is gone. Call it only before the first
-    /// claim.
-    ///
-    /// Jobs that were running in several crashes in a row are claimed first and run apart from other jobs
-    /// (``CrashTrials``).
-    ///
-    /// - Parameters:
-    ///   - maxRescues: The number of crashes in which a job may have been the only running one; after more, it fails
-    ///     with `crashed`. An unexplained end counts as a tenth of a crash (``LastEnd/unexplainedPerCrash``). A restart
-    ///     of the machine does not count.
-    ///   - lastEnd: How the process that ran the orphans ended.
-    /// - Throws: ``StoreError``. No attempt was ended; calling again is safe.
-    func rescueOrphans(
-        maxRescues: Int, after lastEnd: LastEnd, now: Timestamp
-    ) async throws(StoreError) -> RescueReport
-
-    /// Records how many attempts are abandoned while their code still runs. If the process ends while such code is
-    /// running, no job counts as the only running one. The record is kept until the next rescue.
-    func noteAbandoned(_ count: Int)
 
     /// The crash trials that keep other jobs from starting; nil if there are none.
     ///
@@ -114,9 +159,13 @@ public protocol JobStore: Sendable {
 
     /// Changes a queue's limit, weight or pause. A queue that does not exist is created.
     ///
-    /// - Returns: The queue after the change.
+    /// - Parameter version: The version of the settings with which the change was checked; nil if the change is valid
+    ///   whatever they are.
+    /// - Returns: The queue after the change, or ``ChangeOutcome/outdated``.
     /// - Throws: ``StoreError``. Retrying is safe.
-    func change(_ queue: QueueChange, now: Timestamp) async throws(StoreError) -> QueueRecord
+    func change(
+        _ queue: QueueChange, checkedAt version: SettingsVersion?, now: Timestamp
+    ) async throws(StoreError) -> ChangeOutcome<QueueRecord>
     /// Removes an unused queue. Its final jobs stay and still name it. ``change(_:now:)-(QueueChange,_)`` can create a
     /// new queue of the same name, and so can the end of an attempt whose children name it.
     ///
@@ -125,18 +174,27 @@ public protocol JobStore: Sendable {
     func removeQueue(_ name: String, now: Timestamp) async throws(StoreError) -> QueueRemoval
     /// Writes definitions, schedules and queues in one transaction. Check the change with ``Catalog/check(_:)`` first.
     ///
+    /// - Parameter version: ``DefinitionSet/version`` of the definitions with which the change was checked; nil if the
+    ///   change is valid whatever they are.
+    /// - Returns: The new version, or ``ChangeOutcome/outdated``.
     /// - Throws: ``StoreError``, also ``StoreError/tooManySchedules(limit:)``. Retrying is safe.
-    func change(_ definitions: DefinitionChange, now: Timestamp) async throws(StoreError)
-    /// Replaces the stored descriptions of the daemon's kinds. They are shown to people, and programs without the
-    /// kinds' code use them to check inputs.
+    func change(
+        _ definitions: DefinitionChange, checkedAt version: SettingsVersion?, now: Timestamp
+    ) async throws(StoreError) -> ChangeOutcome<SettingsVersion>
+    /// Replaces the descriptions of the kinds that a holder runs, and leaves those of other holders unchanged. They are
+    /// shown to people, and programs without the kinds' code use them to check inputs.
+    ///
+    /// The descriptions belong to the holder's identity: they stay after its life and are replaced by a later one's.
+    /// If several holders describe a kind, the last registration counts.
     ///
     /// - Throws: ``StoreError``. Retrying is safe.
-    func register(_ kinds: [KindDescription], now: Timestamp) async throws(StoreError)
-    /// Stores why definitions or graph definitions are unusable, and clears the problems of all others.
+    func register(_ kinds: [KindDescription], by holder: HolderID, now: Timestamp) async throws(StoreError)
+    /// Stores why a holder cannot use definitions or graph definitions, and clears the holder's other problems. The
+    /// problems of other holders stay. They belong to the holder's identity, as kinds do.
     ///
     /// - Parameter problems: The reasons, by the name of the definition or graph definition.
     /// - Throws: ``StoreError``. Retrying is safe.
-    func recordProblems(_ problems: [String: String]) async throws(StoreError)
+    func recordProblems(_ problems: [String: String], by holder: HolderID) async throws(StoreError)
 
     // MARK: Schedules
 
@@ -304,11 +362,26 @@ extension JobStore {
     /// The default for stores that do not prepare children: nil.
     public func prepare(_ children: [NewGraph]) async throws(StoreError) -> PreparedChildren? { nil }
 
-    /// Rescues orphans in the case that nothing is known about the last end (``LastEnd/unexplained``).
+    /// Zero, for stores that use the callers' time.
+    public var clockOffset: Duration { .zero }
+
+    /// Changes a queue whatever the other settings are.
     ///
-    /// - Throws: ``StoreError``. No attempt was ended; calling again is safe.
-    public func rescueOrphans(maxRescues: Int, now: Timestamp) async throws(StoreError) -> RescueReport {
-        try await rescueOrphans(maxRescues: maxRescues, after: .unexplained, now: now)
+    /// - Returns: The queue after the change.
+    /// - Throws: ``StoreError``. Retrying is safe.
+    @discardableResult
+    public func change(_ queue: QueueChange, now: Timestamp) async throws(StoreError) -> QueueRecord {
+        switch try await change(queue, checkedAt: nil, now: now) {
+        case .changed(let record): return record
+        case .outdated: preconditionFailure("a change without a version is never outdated")
+        }
+    }
+
+    /// Writes definitions, schedules and queues whatever the current ones are.
+    ///
+    /// - Throws: ``StoreError``, also ``StoreError/tooManySchedules(limit:)``. Retrying is safe.
+    public func change(_ definitions: DefinitionChange, now: Timestamp) async throws(StoreError) {
+        _ = try await change(definitions, checkedAt: nil, now: now)
     }
 
     /// Reads a complete listing, up to the filter's limits; ``JobFilter/mayContinue(after:)`` says whether more jobs may

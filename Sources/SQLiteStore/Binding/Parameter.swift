@@ -6,7 +6,7 @@ typealias Statement = SQLite.Statement<Parameter>
 /// The names of the parameters of all statements. A name means the same thing in each of them.
 enum Parameter: UInt8, ParameterName {
     // Objects, by their numbers or names.
-    case job, graph, queue, definition, kind, name, node, key, request
+    case job, graph, queue, definition, kind, name, node, key, request, holder
     // A job and its attempts.
     case state, priority, attempt, number, tries, rescues, repeats, input, outcome, value, code, message, detail,
         connections, usage
@@ -18,7 +18,9 @@ enum Parameter: UInt8, ParameterName {
     case blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped
     // Settings.
     case limit, weight, summary, timeout, body, problem, revision, inputType, outputType, accepts, offers, fields,
-        program
+        program, version
+    // A daemon.
+    case identity, host, queues
     // Ranges and filters.
     case first, last, above, below, states, outcomes, jobs, fingerprint
     // The row of table `clock`.
@@ -27,6 +29,7 @@ enum Parameter: UInt8, ParameterName {
 
 extension JobID: Bindable {}
 extension GraphID: Bindable {}
+extension HolderID: Bindable {}
 extension DefinitionID: Bindable {}
 extension JobState: Bindable {}
 extension Outcome: Bindable {}

@@ -4,15 +4,16 @@ import SQLite
 extension Writer {
     /// Claims up to `request.slots` jobs: selects ready jobs, then marks each as running. Everything happens in the
     /// caller's transaction.
-    func claim(_ request: ClaimRequest, now: Timestamp) throws(SQLiteError) -> [ClaimedJob] {
+    func claim(_ request: ClaimRequest, by holder: HolderID, now: Timestamp) throws(SQLiteError) -> [ClaimedJob] {
         var room = ClaimRoom(request, memory)
         if !trials.isEmpty {
-            let tried = try startTrials(request.slots, &room, now: now)
+            let tried = try startTrials(request.slots, &room, by: holder, now: now)
             if trials.holdsOthers(now: steady.moment) != nil || tried.count >= request.slots { return tried }
         }
         var demands: [FairShare.Demand] = []
         for index in memory.liveQueues {
             let queue = memory.queues[index]
+            if let wanted = request.queues, !wanted.contains(queue.settings.name) { continue }
             let claimable = queue.claimable
             if claimable > 0 {
                 demands.append(FairShare.Demand(key: index, weight: queue.settings.weight, wanted: claimable))
@@ -23,14 +24,14 @@ extension Writer {
         claimed.reserveCapacity(request.slots)
         if room.isLimited {
             for (job, queue) in try select(request, demands, room) {
-                try start(job, queue: queue, now: now, into: &claimed)
+                try start(job, queue: queue, by: holder, now: now, into: &claimed)
             }
             return claimed
         }
         let given = shares.divide(request.slots, among: demands)
         for (demand, slots) in zip(demands, given) where slots > 0 {
             for job in try select(slots, from: demand.key, ageing: request.ageing, &room) ?? [] {
-                try start(job, queue: demand.key, now: now, into: &claimed)
+                try start(job, queue: demand.key, by: holder, now: now, into: &claimed)
             }
         }
         return claimed
@@ -62,7 +63,7 @@ extension Writer {
 
     /// Starts the next jobs that are on trial (``CrashTrials``), and no others.
     private func startTrials(
-        _ slots: Int, _ room: inout ClaimRoom, now: Timestamp
+        _ slots: Int, _ room: inout ClaimRoom, by holder: HolderID, now: Timestamp
     ) throws(SQLiteError) -> [ClaimedJob] {
         var claimed: [ClaimedJob] = []
         // A job on trial is a suspect.
@@ -79,7 +80,7 @@ extension Writer {
             }
             trials.begin(now: steady.moment)
             room.take(suspect)
-            try start(found.job, queue: found.queue, now: now, into: &claimed)
+            try start(found.job, queue: found.queue, by: holder, now: now, into: &claimed)
         }
         return claimed
     }
@@ -135,7 +136,7 @@ extension Writer {
     }
 
     private func start(
-        _ job: ReadyJob, queue: Int, now: Timestamp, into claimed: inout [ClaimedJob]
+        _ job: ReadyJob, queue: Int, by holder: HolderID, now: Timestamp, into claimed: inout [ClaimedJob]
     ) throws(SQLiteError) {
         if isCancelling, try cancelIfAsked(job.id, now: now) {
             claimsAgain = true
@@ -143,11 +144,12 @@ extension Writer {
             return try settleDependents(of: job.id, .cancelled, now: now)
         }
         // If no row changed, another program wrote to the database. Leave the job alone.
-        guard try claiming.start.runCountingChanges([.job <- job.id, .now <- now]) == 1 else { return }
+        guard try claiming.start.runCountingChanges([.job <- job.id, .now <- now, .holder <- holder]) == 1 else { return }
         let input = try claiming.input.first([.job <- job.id]) { $0.json(0) } ?? nil
         let attempt = job.attempt &+ 1
         memory.running[job.id] = RunningJob(
-            attempt: attempt, queue: queue, graph: job.graph, startedAt: now, isCancelRequested: false)
+            attempt: attempt, queue: queue, graph: job.graph, startedAt: now, holder: holder,
+            isCancelRequested: false)
         count(queue: queue, graph: job.graph, from: .ready, to: .running, now: now)
         note(job.id, graph: job.graph, state: .running, attempt: attempt)
         claimed.append(

@@ -25,6 +25,12 @@ struct ClaimRoom {
         for (name, room) in request.suspectRoom {
             if let kind = memory.kinds[name] { suspectKinds[kind] = room }
         }
+        if let wanted = request.kinds {
+            for (name, kind) in memory.kinds where !wanted.contains(name) {
+                kinds[kind] = 0
+                suspectKinds[kind] = 0
+            }
+        }
         suspects = request.suspects ?? .max
         isLimited = !kinds.isEmpty || !suspectKinds.isEmpty || request.suspects != nil
     }

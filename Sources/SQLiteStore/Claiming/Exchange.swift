@@ -6,11 +6,12 @@ extension Writer {
     ///
     /// - Parameter children: The children whose parts are already stored, for attempts with very many children.
     func exchange(
-        _ ends: [AttemptEnd], children: [Lease: StagedChildren] = [:], claim: ClaimRequest?, now: Timestamp
+        _ ends: [AttemptEnd], children: [Lease: StagedChildren] = [:], claim: ClaimRequest?, by holder: HolderID,
+        now: Timestamp
     ) throws(SQLiteError) -> Exchange {
         var finished: [FinishResult] = []
         finished.reserveCapacity(ends.count)
-        for end in ends { finished.append(try finish(end, children[end.lease], now: now)) }
+        for end in ends { finished.append(try finish(end, children[end.lease], by: holder, now: now)) }
         for staged in children.values.lazy.flatMap(\.large) { discardUnlessAccepted(staged) }
         steady.notes(wall: now)
         var nextDueAt = try self.nextDueAt(now: now)
@@ -18,13 +19,15 @@ extension Writer {
             try promoteDue(now: now)
             nextDueAt = try self.nextDueAt(now: now)
         }
-        let claimed = if let claim { try self.claim(claim, now: now) } else { [ClaimedJob]() }
+        // H1
+        let isAlive = unstored.holder == holder
+        let claimed = if isAlive, let claim { try self.claim(claim, by: holder, now: now) } else { [ClaimedJob]() }
         // When a trial ends, the jobs that it held back may start, although no job becomes due then.
         if let end = trialsEndAt(now: now) { nextDueAt = min(nextDueAt ?? end, end) }
         // Cancelled jobs left slots free, or the claim skipped as many jobs without room as it may, and no later change
         // reports the ready jobs behind them. So the caller claims again at once.
         if claimsAgain { nextDueAt = now }
-        return Exchange(finished: finished, claimed: claimed, nextDueAt: nextDueAt)
+        return Exchange(finished: finished, claimed: claimed, nextDueAt: nextDueAt, isAlive: isAlive)
     }
 
     /// Whether no job is running, and none can start before the next scheduled one is due.
@@ -127,7 +130,7 @@ struct ClaimStatements: StatementGroup {
     let start = Statement(
         """
         UPDATE job
-        SET    state = \(JobState.running), attempt = attempt + 1, started_ms = :now
+        SET    state = \(JobState.running), attempt = attempt + 1, started_ms = :now, holder_id = :holder
         WHERE  id = :job
         AND    state = \(JobState.ready)
         """)

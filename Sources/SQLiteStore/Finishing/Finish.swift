@@ -2,14 +2,15 @@ import Jobs
 import SQLite
 
 extension Writer {
-    /// Records the end of an attempt and all its consequences (P4), if the attempt still has its lease (P3).
+    /// Records the end of an attempt and all its consequences (P4), if the holder's attempt still has its lease (P3, H3).
     ///
     /// - Parameter staged: The attempt's children, if there are so many that they are stored in parts.
     func finish(
-        _ end: AttemptEnd, _ staged: StagedChildren? = nil, now: Timestamp
+        _ end: AttemptEnd, _ staged: StagedChildren? = nil, by holder: HolderID, now: Timestamp
     ) throws(SQLiteError) -> FinishResult {
         let lease = end.lease
-        guard let running = memory.running[lease.job], running.attempt == lease.attempt else { return .leaseLost }
+        guard let running = memory.running[lease.job], running.attempt == lease.attempt, running.holder == holder
+        else { return .leaseLost }
         let attempt: EndedAttempt
         let next: Next
         switch end.ending {

@@ -5,6 +5,7 @@ extension Reader {
     func definitionSet() throws(SQLiteError) -> DefinitionSet {
         try snapshot { () throws(SQLiteError) in
             var set = DefinitionSet()
+            set.version = try definitions.version.first { SettingsVersion($0.integer(0)) }
             set.kinds = try definitions.kinds.all { (row) throws(SQLiteError) in try row.kindDescription() }
             set.queues = try queues().map(\.settings)
             set.definitions = try definitions.current.all { row in
@@ -52,6 +53,7 @@ struct DefinitionStatements: StatementGroup {
         FROM   graph_definition
         """
 
+    let version = Statement("SELECT settings_version FROM meta")
     let kinds = Statement(
         """
         SELECT   name, summary, input_type, output_type, accepts, offers, fields

@@ -16,6 +16,7 @@ final class Reader {
     let keys = KeyLookup()
     let unwrittenParts = UnwrittenStatements()
     let pruning = PrunableStatements()
+    let holding = HolderReads()
     private let clock = ClockStatements()
     private let storeClock: any StoreClock
     /// The definitions that were read last. A revision never changes, except for its problem.

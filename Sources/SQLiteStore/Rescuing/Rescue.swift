@@ -2,21 +2,26 @@ import Jobs
 import SQLite
 
 extension Writer {
-    /// Ends every running attempt (P6). Puts on trial the jobs that were running in several crashes in a row (P14).
-    func rescueOrphans(
-        maxRescues: Int, after lastEnd: LastEnd, now: Timestamp
+    /// Ends the attempts of all other holders (P6, H2). Puts on trial the jobs that were running in several crashes in a
+    /// row (P14).
+    func rescue(
+        _ request: RescueRequest, by holder: HolderID, now: Timestamp
     ) throws(SQLiteError) -> RescueReport {
         var report = RescueReport(returned: [], failed: [], cancelled: [])
         var suspects: [(CrashTrials.Trial, Timestamp)] = []
-        let orphans = memory.running.sorted { $0.key < $1.key }
+        // A holder whose life has ended must not return the jobs of the one after it.
+        guard unstored.holder == holder else { return report }
+        let orphans = memory.running.filter { $0.value.holder != holder }.sorted { $0.key < $1.key }
+        if orphans.isEmpty { return report }
         let company = Company(others: orphans.count - 1, abandoned: lock.marks.abandoned)
-        let lastEnd = lastEnd == .unexplained && steady.isOfNewBoot ? .machineRestarted : lastEnd
+        let lastEnd =
+            request.lastEnd == .unexplained && steady.isOfNewBoot ? .machineRestarted : request.lastEnd
         for (job, running) in orphans {
             var crashes = try earlierCrashes(of: job)
             var failure: JobFailure?
             if lastEnd.isCrash {
                 failure = crashes.add(
-                    isExplained: lastEnd != .unexplained, isAlone: company.isNone, maxCrashes: maxRescues)
+                    isExplained: lastEnd != .unexplained, isAlone: company.isNone, maxCrashes: request.maxRescues)
             }
             let trial = CrashTrials.Trial(of: job, afterCrashes: crashes.inARow)
             let next = Next(afterCrashOf: running, failure: failure)

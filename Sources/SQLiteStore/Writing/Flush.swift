@@ -16,6 +16,7 @@ extension Writer {
             ])
         }
         memory.talliesAreWritten()
+        if settingsChanged { try flushing.setVersion.run([.version <- memory.settingsVersion.rawValue]) }
         if let change = steady.takeChange() { try clock.write(change) }
         for (graph, change) in graphChanges where !change.tally.isZero {
             let tally = change.tally
@@ -46,6 +47,7 @@ struct FlushStatements: StatementGroup {
                steady_ms = :steady
         WHERE  queue_id = :queue
         """)
+    let setVersion = Statement("UPDATE meta SET settings_version = :version")
     let addToGraph = Statement(
         """
         UPDATE graph

@@ -26,6 +26,8 @@ struct Memory {
     var settling: [JobID: SettlingJob] = [:]
     var cancelling: [GraphID: CancellingGraph] = [:]
     var pruning: [GraphID: PruningPhase] = [:]
+    /// The version of the definitions, schedules, queues and kinds.
+    var settingsVersion = SettingsVersion(1)
     var nextJob: Int64 = 1
     var nextGraph: Int64 = 1
 
@@ -127,6 +129,8 @@ struct Unstored {
     /// Cancel requests that take several transactions.
     var cancelledTogether: [JointCancellation] = []
     var trials = CrashTrials()
+    /// The life that lasts; nil before the first one begins.
+    var holder: HolderID?
     var reports: [LongWork: LongWorkReport] = [:]
 }
 
@@ -150,5 +154,7 @@ struct RunningJob {
     var queue: Int
     var graph: GraphID?
     var startedAt: Timestamp
+    /// The life that claimed the job; nil if a release without holders did.
+    var holder: HolderID?
     var isCancelRequested: Bool
 }

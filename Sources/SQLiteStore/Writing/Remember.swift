@@ -19,10 +19,13 @@ extension Writer {
             let row = remembering.running
             memory.running[row.job(0)] = RunningJob(
                 attempt: Int(row.integer(1)), queue: try memory.queueIndex(id: row.integer(2)), graph: row.graph(3),
-                startedAt: row.timestamp(4), isCancelRequested: !row.isNull(5))
+                startedAt: row.timestamp(4), holder: row.optionalInteger(6).map(HolderID.init(_:)),
+                isCancelRequested: !row.isNull(5))
         }
-        if let next = try remembering.nextNumbers.first({ ($0.integer(0), $0.integer(1)) }) {
-            (memory.nextJob, memory.nextGraph) = next
+        if let next = try remembering.nextNumbers.first({
+            ($0.integer(0), $0.integer(1), SettingsVersion($0.integer(2)))
+        }) {
+            (memory.nextJob, memory.nextGraph, memory.settingsVersion) = next
         }
         for next in [memory.nextJob, memory.nextGraph] where !(1...Memory.maxNumber).contains(next) {
             throw .damaged("the next number of a job or graph is invalid: \(next)")
@@ -100,7 +103,7 @@ struct RememberStatements: StatementGroup {
     let definitions = Statement("SELECT id, kind FROM definition")
     let running = Statement(
         """
-        SELECT   id, attempt, queue_id, graph_id, started_ms, cancel_ms
+        SELECT   id, attempt, queue_id, graph_id, started_ms, cancel_ms, holder_id
         FROM     job INDEXED BY job_open
         WHERE    state < \(JobState.firstFinal)
         AND      state = \(JobState.running)
@@ -110,7 +113,8 @@ struct RememberStatements: StatementGroup {
     let nextNumbers = Statement(
         """
         SELECT max(next_job_id, coalesce((SELECT max(id) FROM job), 0) + 1),
-               max(next_graph_id, coalesce((SELECT max(id) FROM graph), 0) + 1)
+               max(next_graph_id, coalesce((SELECT max(id) FROM graph), 0) + 1),
+               settings_version
         FROM   meta
         """)
     /// The graphs with stored parts, and whether each was accepted.

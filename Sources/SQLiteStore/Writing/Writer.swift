@@ -35,6 +35,7 @@ final class Writer {
     let settling = SettleStatements()
     let cancelling = CancelStatements()
     let rescuing = RescueStatements()
+    let holding = HoldStatements()
     let pruning = PruneStatements()
     let settings = SettingsStatements()
     let scheduling = ScheduleStatements()
@@ -74,9 +75,21 @@ final class Writer {
     var isObserved = false
     var jobChanges: [JobChange] = []
     var acceptedJobs: [UnwrittenJob] = []
-    var queuesChanged = false
-    var definitionsChanged = false
-    var schedulesChanged = false
+    var queuesChanged = false { didSet { noteSettings(queuesChanged) } }
+    var definitionsChanged = false { didSet { noteSettings(definitionsChanged) } }
+    var schedulesChanged = false { didSet { noteSettings(schedulesChanged) } }
+    var holdersChanged = false
+    /// Whether ``Memory/settingsVersion`` differs from its row.
+    private(set) var settingsChanged = false
+
+    private func noteSettings(_ haveChanged: Bool) {
+        guard haveChanged else { return }
+        settingsChanged = true
+        memory.settingsVersion = SettingsVersion(memory.settingsVersion.rawValue + 1)
+    }
+
+    /// Whether a change that was checked with this version of the settings is still valid.
+    func isCurrent(_ version: SettingsVersion?) -> Bool { version == nil || version == memory.settingsVersion }
 
     init(_ connection: Connection, lock: DatabaseLock, clock storeClock: any StoreClock) throws(SQLiteError) {
         self.connection = connection
@@ -126,6 +139,7 @@ final class Writer {
         if queuesChanged { changes.append(.queues) }
         if definitionsChanged { changes.append(.definitions) }
         if schedulesChanged { changes.append(.schedules) }
+        if holdersChanged { changes.append(.holders) }
         forgetChanges()
         return changes
     }
@@ -137,6 +151,8 @@ final class Writer {
         queuesChanged = false
         definitionsChanged = false
         schedulesChanged = false
+        holdersChanged = false
+        settingsChanged = false
     }
 
     // MARK: Recording changes
