@@ -37,8 +37,11 @@ extension Response {
 
 extension ControlProblem {
     var response: Response {
-        Response(
+        var response = Response(
             bytes: json.line, status: HTTPResponse.Status(code: status), type: "application/problem+json")
+        // The cause may pass in a moment, or last longer: a second keeps callers from asking without a pause.
+        if status == 503 { response.headers[.retryAfter] = "1" }
+        return response
     }
 }
 
