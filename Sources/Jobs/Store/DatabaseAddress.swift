@@ -1,0 +1,92 @@
+/// The place of a database: a file of this machine, or a database of a PostgreSQL server.
+public enum DatabaseAddress: Sendable, Hashable {
+    /// An SQLite file.
+    case file(path: String)
+    /// A URL such as `postgresql://halyard@db.example/jobs`, unchanged. It may contain a password.
+    case postgresql(url: String)
+
+    /// Reads an address as people write it: a path, or a URL that begins with `postgresql://` or `postgres://`.
+    ///
+    /// - Throws: ``DatabaseAddressProblem`` if the text is empty, or looks like a URL but is not one of PostgreSQL. A
+    ///   mistyped URL must not become the name of a new file.
+    public init(_ text: String) throws(DatabaseAddressProblem) {
+        if text.isEmpty { throw .empty }
+        guard let scheme = Self.scheme(of: text) else {
+            self = .file(path: text)
+            return
+        }
+        let rest = text.dropFirst(scheme.count + 1)
+        guard ["postgresql", "postgres"].contains(scheme.lowercased()) else {
+            guard rest.hasPrefix("//") else {
+                self = .file(path: text)
+                return
+            }
+            throw .unknownScheme(scheme)
+        }
+        guard rest.hasPrefix("//"), rest.count > 2 else { throw .incomplete }
+        self = .postgresql(url: text)
+    }
+
+    /// The letters before the first colon, if they can be the scheme of a URL.
+    private static func scheme(of text: String) -> String? {
+        guard let colon = text.firstIndex(of: ":"), let first = text.first, first.isASCII, first.isLetter else {
+            return nil
+        }
+        let scheme = text[..<colon]
+        let isScheme = scheme.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) }
+        return isScheme ? String(scheme) : nil
+    }
+
+    /// The path of the file; nil for a server.
+    public var path: String? { if case .file(let path) = self { path } else { nil } }
+}
+
+extension DatabaseAddress: CustomStringConvertible {
+    /// The address for people: the path, or the URL without its password and parameters.
+    public var description: String {
+        switch self {
+        case .file(let path): return path
+        case .postgresql(let url):
+            guard let start = url.range(of: "://") else { return "postgresql://" }
+            let rest = url[start.upperBound...].prefix { $0 != "?" && $0 != "#" }
+            // A password may contain "@" and "/" if somebody forgot to escape them, so the last "@" ends it.
+            guard let at = rest.lastIndex(of: "@") else { return "postgresql://" + rest }
+            let user = rest[..<at].prefix { $0 != ":" }
+            return "postgresql://\(user)\(rest[at...])"
+        }
+    }
+}
+
+extension StringProtocol {
+    /// The first occurrence of an ASCII text.
+    fileprivate func range(of text: String) -> Range<Index>? {
+        var start = startIndex
+        while start < endIndex {
+            if let end = index(start, offsetBy: text.count, limitedBy: endIndex), self[start..<end] == text {
+                return start..<end
+            }
+            start = index(after: start)
+        }
+        return nil
+    }
+}
+
+/// The reason why a text is not the address of a database. It is a clause that ends with the remedy, and never contains
+/// the text, which may include a password.
+public enum DatabaseAddressProblem: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The text is empty.
+    case empty
+    /// The text begins like the URL of a PostgreSQL database and is not one.
+    case incomplete
+    /// The text is a URL of another kind.
+    case unknownScheme(String)
+
+    public var description: String {
+        switch self {
+        case .empty: "the address of the database is empty; name a file"
+        case .incomplete: "the URL of the database is incomplete; write postgresql://USER@HOST/NAME"
+        case .unknownScheme(let scheme):
+            "a database cannot be at a URL that begins with \"\(scheme):\"; name a file, or write postgresql://USER@HOST/NAME"
+        }
+    }
+}
