@@ -171,7 +171,7 @@ let package = Package(
         tests(
             "Runner",
             [
-                "CTimerFD", "CalendarEvents", "SQLiteStore", "SQLite", "Jobs", "OperationTypes", logging,
+                "CTimerFD", "CalendarEvents", "SQLiteStore", "SQLite", "Jobs", "OperationTypes", "Samples", logging,
             ]),
         // The messages between the daemon and its workers.
         module("WorkerProtocol", ["Jobs", "OperationTypes"]),

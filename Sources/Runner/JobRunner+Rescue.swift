@@ -1,10 +1,14 @@
 import Jobs
 import Logging
+import Synchronization
 
 extension JobRunner {
-    /// Rescues the jobs that the last process left running, and logs the new state of each.
-    func rescueOrphans() async throws(StoreError) {
-        let rescued = try await store.rescueOrphans(maxRescues: maxRescues, after: lastEnd, now: wallClock.now)
+    /// Rescues the jobs of holders whose lives have ended, and logs the new state of each.
+    func rescueOrphans(by id: HolderID) async throws(StoreError) {
+        let request = RescueRequest(maxRescues: maxRescues, after: core.withLock(\.lastEnd))
+        let rescued = try await store.rescue(request, by: id, now: wallClock.now)
+        // From now on, only a lapse ends a life of this runner.
+        core.withLock { $0.lastEnd = .unrelated(reason: "The daemon lost its lease") }
         for job in rescued.failed {
             try await log(
                 .error, job, "failed: the process crashed too often while only this job was running",

@@ -18,25 +18,27 @@ public final class JobRunner: Sendable {
     public let events = JobEvents()
 
     let store: any JobStore
+    let holder: Holder
     let planChild: ChildPlanner
     let wallClock: any AlarmClock<Timestamp>
     let uptimeClock: any AlarmClock<Duration>
+    let lifeClock: any AlarmClock<Duration>
     let report: AttemptReport
-    private let inForce: Mutex<KindsInForce>
+    let inForce: Mutex<KindsInForce>
     let maxRescues: Int
-    let lastEnd: LastEnd
     let log: JobLog
     private let conditionLog: StoreConditionLog
     let random: @Sendable () -> Double
     private let beforeEachExchange: (@Sendable () async -> Void)?
-    private let core: Mutex<Core>
+    let core: Mutex<Core>
     private let alarms = LoopAlarms()
+    let lifeAlarm = LifeAlarm()
     private let abandonedNote = Mutex(())
-    private let ready = Latch<Bool>()
-    private let ended = Latch<Bool>()
+    let ready = Latch<Bool>()
+    let ended = Latch<Bool>()
 
     /// The kinds that this runner runs, which ``use(_:)`` exchanges.
-    private struct KindsInForce {
+    struct KindsInForce {
         var registry: KindRegistry
         /// The worker programs that run kinds.
         var hosts: [any KindHost]
@@ -50,8 +52,13 @@ public final class JobRunner: Sendable {
     }
 
     /// The state shared by the claim loop's task and the threads that send it events.
-    private struct Core {
+    struct Core {
         var loop: ClaimLoop
+        var life: LifeLoop
+        /// The current life, or the last one.
+        var lastHolder: HolderID?
+        /// How the runner's own life before the current one ended.
+        var lastEnd: LastEnd
         /// The claim loop's task while it has nothing to do.
         var parked: CheckedContinuation<Void, Never>?
         var armed = LoopAlarms.Moments()
@@ -63,32 +70,35 @@ public final class JobRunner: Sendable {
     /// Creates a runner, which does nothing before ``run()``.
     ///
     /// - Parameters:
+    ///   - holder: The holder as which the runner claims jobs. No other process may use the same identity.
     ///   - lastEnd: How the last process that ran jobs of this store ended.
     ///   - random: Returns uniform random numbers in `0..<1`, for the jitter of retries.
     ///   - beforeEachExchange: Awaited by the claim loop before each exchange, so that tests can delay it.
     ///   - planChild: Plans the jobs that running jobs enqueue.
     public init(
-        store: any JobStore, kinds: KindRegistry, settings: RunnerSettings = RunnerSettings(),
+        store: any JobStore, as holder: Holder, kinds: KindRegistry, settings: RunnerSettings = RunnerSettings(),
         after lastEnd: LastEnd = .unexplained, logger: Logger,
         wallClock: any AlarmClock<Timestamp> = SystemWallClock(),
         uptimeClock: any AlarmClock<Duration> = SystemUptimeClock(),
+        lifeClock: any AlarmClock<Duration> = SystemBootClock(),
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
         beforeEachExchange: (@Sendable () async -> Void)? = nil,
         planChild: @escaping ChildPlanner
     ) {
         self.store = store
+        self.holder = holder
+        self.lifeClock = lifeClock
         inForce = Mutex(KindsInForce(kinds))
         self.planChild = planChild
-        self.wallClock = wallClock
+        self.wallClock = StoreWallClock(wallClock, store)
         self.uptimeClock = uptimeClock
         self.random = random
         self.beforeEachExchange = beforeEachExchange
         maxRescues = settings.maxRescues
-        self.lastEnd = lastEnd
         report = AttemptReport(logger: logger)
         log = JobLog(logger: logger)
         conditionLog = StoreConditionLog(logger: logger)
-        core = Mutex(Core(loop: ClaimLoop(settings: settings)))
+        core = Mutex(Core(loop: ClaimLoop(settings: settings), life: LifeLoop(grace: settings.grace), lastEnd: lastEnd))
     }
 
     // MARK: Running
@@ -108,8 +118,10 @@ public final class JobRunner: Sendable {
         conditionLog.note { store.condition }
         try openAlarms()
         defer { alarms.close() }
+        try openLifeAlarm()
+        defer { lifeAlarm.close() }
         observeRoom()
-        try await rescueOrphans()
+        try await serve()
         // The task is awaited below. It is not a child task, so cancelling the caller interrupts the attempts but does
         // not prevent their ends from being recorded. It has a higher priority than the operations, so that they
         // neither take its thread nor delay its proof of progress. It can therefore also record the first ends while
@@ -120,6 +132,7 @@ public final class JobRunner: Sendable {
         } onCancel: {
             interrupt()
         }
+        await leave()
     }
 
     private func finish() {
@@ -137,26 +150,33 @@ public final class JobRunner: Sendable {
             let kinds = inForce.withLock(\.self)
             if kinds.revision != revision { definitions = PreparedDefinitions() }
             revision = kinds.revision
-            let room = Self.room(of: kinds)
+            let room = room(of: kinds)
             guard let batch = core.withLock({ $0.loop.beginExchange(room: room) }) else { continue }
             let startedAt = uptimeClock.now
             let answer: Exchange
             do throws(StoreError) {
-                answer = try await store.exchange(batch.ends.map(\.end), claim: batch.claim, now: wallClock.now)
+                guard let found = try await self.answer(for: batch) else {
+                    handle(.exchangeUndone)
+                    continue
+                }
+                answer = found
             } catch {
                 handle(.exchangeFailed(error))
                 continue
             }
+            if !answer.isAlive { handle(LifeLoop.Event.ended(batch.holder)) }
             var claimed: [RunningAttempt] = []
             claimed.reserveCapacity(answer.claimed.count)
             do throws(StoreError) {
                 for job in answer.claimed {
                     let definition = try await definitions.prepare(job.definition, from: store, kinds.registry)
                     claimed.append(
-                        RunningAttempt(job: job, definition: definition, connections: ConnectionLog(now: now)))
+                        RunningAttempt(
+                            job: job, by: batch.holder, definition: definition, connections: ConnectionLog(now: now)))
                 }
             } catch {
-                handle(.storeFailed(error))
+                // The exchange is stored, so the jobs are claimed.
+                handle(error.isPassing ? .answerLost : .storeFailed(error))
                 continue
             }
             handle(.exchanged(answer, claimed))
@@ -170,9 +190,19 @@ public final class JobRunner: Sendable {
         if let failure = core.withLock(\.failure) { throw failure }
     }
 
-    /// The number of jobs that the worker programs can begin now.
-    private static func room(of kinds: KindsInForce) -> ClaimLoop.Room {
+    /// Sends an exchange, or asks for the answer of one whose answer was lost. Nil if that one was undone.
+    private func answer(for batch: ClaimLoop.Batch) async throws(StoreError) -> Exchange? {
+        if batch.isLost { return try await answer(to: batch) }
+        return try await store.exchange(
+            batch.ends.map(\.end), claim: batch.claim, by: batch.holder, now: wallClock.now)
+    }
+
+    /// The number of jobs that the worker programs can begin now, and the jobs that other daemons must run.
+    private func room(of kinds: KindsInForce) -> ClaimLoop.Room {
         var room = ClaimLoop.Room()
+        room.queues = holder.queues.map(Set.init)
+        // A daemon that has the store to itself ends the jobs of unknown kinds with an error.
+        if store.capabilities.holders == .many { room.only = Set(kinds.registry.all.map(\.description.name)) }
         if kinds.hosts.isEmpty { return room }
         for kind in kinds.registry.all {
             guard let host = kind.host else { continue }
@@ -187,7 +217,7 @@ public final class JobRunner: Sendable {
         return room
     }
 
-    private func observeRoom() {
+    func observeRoom() {
         for host in inForce.withLock(\.hosts) { host.observeRoom { [weak self] in self?.handle(.wake) } }
     }
 
@@ -234,7 +264,7 @@ public final class JobRunner: Sendable {
         }
     }
 
-    private func perform(_ action: ClaimLoop.Action) {
+    func perform(_ action: ClaimLoop.Action) {
         switch action {
         case .start(let attempt): start(attempt)
         case .stop(let attempt, let reason):
@@ -251,6 +281,7 @@ public final class JobRunner: Sendable {
             noteAbandoned()
             report.returnedLate(attempt)
         case .prepare(let ended): prepare(ended)
+        case .lapseOver: handle(LifeLoop.Event.attemptsOver)
         case .prove(let proofs, let isProof): for proof in proofs { proof.open(with: isProof) }
         // The claim loop's task checks for the end by itself.
         case .end: break
@@ -270,7 +301,10 @@ public final class JobRunner: Sendable {
     /// Reports the count to the store. It reads the count while holding a separate lock, so that the last caller
     /// reports the current value.
     private func noteAbandoned() {
-        abandonedNote.withLock { _ in store.noteAbandoned(core.withLock { $0.loop.abandonedCount }) }
+        abandonedNote.withLock { _ in
+            let (count, holder) = core.withLock { ($0.loop.abandonedCount, $0.lastHolder) }
+            if let holder { store.noteAbandoned(count, by: holder) }
+        }
     }
 
     private func observe(_ change: StoreChange) {
@@ -278,6 +312,8 @@ public final class JobRunner: Sendable {
         case .queues: handle(.wake)
         // Jobs keep the revision that they were enqueued with. Accepted jobs are reported again when they are written.
         case .definitions, .schedules, .accepted: break
+        // With one holder there are no others to rescue from.
+        case .holders: if store.capabilities.holders == .many { handle(LifeLoop.Event.othersChanged) }
         case .condition: conditionLog.note { store.condition }
         case .stopped(let error): handle(.storeFailed(error))
         case .jobs(let changes):
@@ -304,71 +340,5 @@ public final class JobRunner: Sendable {
             })
     }
 
-    private func setAlarms() { alarms.set { core.withLock(\.alarms) } }
-}
-
-// MARK: What others ask of it
-
-extension JobRunner {
-    /// Waits for the first exchange of the claim loop.
-    ///
-    /// - Returns: True after the first exchange; false if the runner ended before that.
-    public func waitUntilReady() async -> Bool { await ready.uncancellableWait() }
-
-    /// Stops claiming jobs, waits for running attempts, and interrupts them after `limit`. Interrupted jobs are ready
-    /// again, and no try is used up (P7). This method returns shortly before ``run()``, which throws if there was an
-    /// error.
-    public func drain(limit: Duration) async {
-        handle(.drain(limit: limit))
-        await ended.uncancellableWait()
-    }
-
-    /// Interrupts all running attempts now, and returns immediately.
-    public func interrupt() { handle(.interrupt) }
-
-    /// Changes the settings with immediate effect. If there are fewer slots, running attempts still continue to their
-    /// ends. ``RunnerSettings/maxRescues`` applies only when the runner starts.
-    public func apply(_ settings: RunnerSettings) { handle(.settings(settings)) }
-
-    /// The kinds that this runner runs.
-    public var kinds: KindRegistry { inForce.withLock(\.registry) }
-
-    /// Exchanges the kinds for attempts that begin later. Attempts that run keep their hosts until they end.
-    public func use(_ kinds: KindRegistry) {
-        inForce.withLock { inForce in
-            let revision = inForce.revision + 1
-            inForce = KindsInForce(kinds)
-            inForce.revision = revision
-        }
-        observeRoom()
-        handle(.wake)
-    }
-
-    /// The current state of the runner.
-    public var snapshot: RunnerSnapshot {
-        let now = uptimeClock.now
-        var snapshot = core.withLock { $0.loop.snapshot(now: now) }
-        let condition = store.condition
-        snapshot.problem = condition.problem
-        snapshot.stuck = condition.stuck
-        return snapshot
-    }
-
-    /// The latest progress report of a job's running attempt; nil if there is none.
-    public func progress(of job: JobID) -> OperationProgress? {
-        core.withLock { $0.loop.attempt(of: job) }?.latestProgress
-    }
-
-    /// Proves that the claim loop makes progress: returns true after the store has answered an
-    /// exchange that began after this call. If either hangs, it does not return until the calling task is cancelled.
-    ///
-    /// An answer such as "busy" or "disk full" also proves progress; ``snapshot`` contains the error.
-    ///
-    /// - Returns: False if the runner has ended, if the calling task was cancelled, or if abandoned attempts
-    ///   occupy every slot (``RunnerSettings/grace``).
-    public func proveProgress() async -> Bool {
-        let proof = Latch<Bool>()
-        handle(.proofWanted(proof))
-        return await proof.wait() ?? false
-    }
+    func setAlarms() { alarms.set { core.withLock(\.alarms) } }
 }

@@ -44,8 +44,14 @@ import Testing
             try await harness.running { runner in
                 let job = try await harness.enqueue(harness.job())
                 _ = await gate.arrived()
-                // As another machine would that takes the job over.
+                // As another machine would that takes the job over. The runner's own life has ended.
                 _ = try await harness.store.rescueOrphans(maxRescues: 3, now: harness.wall.now)
+                let claim = ClaimRequest(slots: 1)
+                let taken = try await harness.store.exchange([], claim: claim, now: harness.wall.now).claimed
+                #expect(taken.map(\.lease) == [Lease(job: job, attempt: 2)])
+                let end = AttemptEnd(
+                    lease: Lease(job: job, attempt: 2), ending: .succeeded(JSONText(trusted: Array("2".utf8))))
+                _ = try await harness.store.exchange([end], claim: nil, now: harness.wall.now)
                 try await harness.wait(runner, for: job)
                 gate.open()
                 #expect(await runner.proveProgress())

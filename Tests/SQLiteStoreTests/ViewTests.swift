@@ -52,7 +52,7 @@ import Testing
                         name: "often", calendar: [CalendarExpression("minutely")], definition: "fetch", overlap: .allow),
                     Schedule(name: "past", calendar: [CalendarExpression("2020-01-01")], definition: "fetch"),
                 ]), now: now)
-        try await store.recordProblems(["pair": "node one has no url"])
+        try await store.recordProblems(["pair": "node one has no url"], now: now)
         let fetch = try #require(try await store.definitions().definitions.first).id
         func job(
             _ node: String? = nil, after: [NewDependency] = [], queue: String = "default", dueAt: Timestamp? = nil,

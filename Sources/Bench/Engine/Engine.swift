@@ -23,7 +23,8 @@ struct Engine {
         let starts = StartTimes()
         self.starts = starts
         let runner = JobRunner(
-            store: store, kinds: try KindRegistry([NoOp { starts.note($0, $1) }]),
+            store: store, as: Holder(identity: "bench", host: "localhost", version: "0"),
+            kinds: try KindRegistry([NoOp { starts.note($0, $1) }]),
             settings: RunnerSettings(slots: slots), logger: logger,
             planChild: { (_) throws(JobFailure) in
                 throw JobFailure(code: "none", message: "a no-op enqueues nothing")

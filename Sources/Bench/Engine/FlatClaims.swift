@@ -43,15 +43,16 @@ private func microsecondsPerClaim(in path: String) async throws -> Double {
     _ = try await store.enqueue(
         [NewGraph(isGraph: false, jobs: (0..<jobs).map { _ in NewJob(definition: definition, input: NoOp.input) })],
         now: now)
+    let holder = try await store.anyHolder(now: now)
     var ends: [AttemptEnd] = []
     let start = ContinuousClock.now
     for _ in 0..<jobs / batch {
-        let exchange = try await store.exchange(ends, claim: ClaimRequest(slots: batch), now: now)
+        let exchange = try await store.exchange(ends, claim: ClaimRequest(slots: batch), by: holder, now: now)
         guard exchange.claimed.count == batch else { throw BenchError("\(exchange.claimed.count) jobs were claimed") }
         ends = exchange.claimed.map { AttemptEnd(lease: $0.lease, ending: .succeeded(NoOp.output)) }
     }
     let time = ContinuousClock.now - start
-    _ = try await store.exchange(ends, claim: nil, now: now)
+    _ = try await store.exchange(ends, claim: nil, by: holder, now: now)
     await store.close()
     lock.release()
     return (time / .microseconds(1)) / Double(jobs)

@@ -35,7 +35,9 @@ final class DefinitionKeeper: Sendable {
     }
 
     /// Reads the definitions again, and stores and logs only new or solved problems.
-    func load() async throws(StoreError) {
+    ///
+    /// - Parameter holder: The life of this daemon.
+    func load(by holder: HolderID) async throws(StoreError) {
         let catalog = try await catalog.read()
         let definitions = catalog.definitions
         let problems = catalog.problemsByName
@@ -44,7 +46,7 @@ final class DefinitionKeeper: Sendable {
         for stored in definitions.definitions { known[stored.definition.name] = stored.problem }
         for stored in definitions.graphs { known[stored.definition.name] = stored.problem }
         guard problems != known else { return }
-        try await store.recordProblems(problems)
+        try await store.recordProblems(problems, by: holder)
         // The store does not notify observers of recorded problems, so the catalog must be dropped here.
         self.catalog.forget()
         for (name, reason) in problems.sorted(by: { $0.key < $1.key }) where known[name] != reason {

@@ -1,10 +1,12 @@
 import Jobs
 import Logging
+import Runner
 import ServiceLifecycle
 
 /// Reads and checks the definitions again whenever they change.
 struct DefinitionService: Service {
     let store: any JobStore
+    let runner: JobRunner
     let keeper: DefinitionKeeper
     let logger: Logger
 
@@ -13,7 +15,7 @@ struct DefinitionService: Service {
         let observation = store.observe { change in
             switch change {
             case .definitions, .queues: changes.wake()
-            case .jobs, .accepted, .schedules, .condition, .stopped: break
+            case .jobs, .accepted, .schedules, .holders, .condition, .stopped: break
             }
         }
         defer { observation.cancel() }
@@ -21,7 +23,7 @@ struct DefinitionService: Service {
             logger.warning(
                 "the definitions could not be read again; the previous ones stay in use for now: \(error)")
         } _: { () throws(StoreError) in
-            try await keeper.load()
+            try await keeper.load(by: try await runner.begin())
         }
     }
 }

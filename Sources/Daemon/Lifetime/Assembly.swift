@@ -58,24 +58,27 @@ struct Assembly {
         self.ending = ending
         hang = HangGuard(notifier: notifier, logger: logger, onHang: surroundings.onHang)
         live = LiveConfiguration(configuration)
-        try await store.register(registry.descriptions, now: wallClock())
         let keeper = DefinitionKeeper(store: store, logger: logger)
-        try await keeper.seed(from: configuration.definitions, checkedBy: registry)
-        try await keeper.load()
         self.keeper = keeper
-        runner = JobRunner(
-            store: store, kinds: registry, settings: configuration.runner, after: lastEnd, logger: logger,
+        let runner = JobRunner(
+            store: store, as: .thisDaemon(of: store.path), kinds: registry, settings: configuration.runner,
+            after: lastEnd, logger: logger,
             beforeEachExchange: surroundings.beforeEachExchange
         ) { child throws(JobFailure) in
             try await keeper.plan(child)
         }
+        self.runner = runner
+        let holder = try await runner.begin()
+        try await store.register(registry.descriptions, by: holder, now: wallClock())
+        try await keeper.seed(from: configuration.definitions, checkedBy: registry)
+        try await keeper.load(by: holder)
         let kinds = KindExchange(workers, store: store, runner: runner, keeper: keeper)
         self.kinds = kinds
         reloader = Reloader(
             surroundings, live: live, workers: workers, runner: runner,
             exchangeKinds: { () throws(StoreError) in try await kinds.exchange() }
         ) { () throws(StoreError) in
-            try await keeper.load()
+            try await keeper.load(by: try await runner.begin())
         }
         // They shut down in reverse order: first the schedules stop, then the runner drains, while the socket
         // and the status still answer.
@@ -141,7 +144,7 @@ struct Assembly {
             StatusService(
                 store: store, runner: runner, notifier: notifier, interval: configuration.statusInterval,
                 problems: problems, changes: status, logger: logger),
-            DefinitionService(store: store, keeper: keeper, logger: logger),
+            DefinitionService(store: store, runner: runner, keeper: keeper, logger: logger),
             CleanUpService(store: store, kinds: { runner.kinds }, logger: logger),
             WorkerService(workers: workers, kinds: kinds, status: status, logger: logger),
         ]

@@ -27,11 +27,12 @@ final class KindExchange: Sendable {
         guard await turn.wait() else { return }
         defer { turn.signal() }
         guard let registry = workers.registry else { return }
-        try await store.register(registry.descriptions, now: wallClock())
+        let holder = try await runner.begin()
+        try await store.register(registry.descriptions, by: holder, now: wallClock())
         runner.use(registry)
         // The runner no longer starts attempts in workers that left the configuration.
         workers.retire()
-        try await keeper.load()
+        try await keeper.load(by: holder)
     }
 }
 

@@ -22,12 +22,15 @@ enum StopReason: Sendable, Hashable {
     case timedOut(after: Duration)
     case cancelled
     case interrupted
+    /// The holder's life may end, so the job may begin elsewhere.
+    case lapsed
 
     var name: String {
         switch self {
         case .timedOut: "timeout"
         case .cancelled: "cancellation"
         case .interrupted: "the runner is stopping"
+        case .lapsed: "the lease could not be renewed"
         }
     }
 }
@@ -55,7 +58,7 @@ extension AttemptEnd.Ending {
         case (_, .cancelled):
             self = .cancelled
             return
-        case (_, .interrupted), (.notRun, nil):
+        case (_, .interrupted), (_, .lapsed), (.notRun, nil):
             self = .interrupted
             return
         case (.crashed(let crash), nil):

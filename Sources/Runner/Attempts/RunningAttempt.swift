@@ -5,6 +5,8 @@ import Synchronization
 /// One attempt, from its claim to its end: the job, its definition, and the means to stop the attempt.
 final class RunningAttempt: Sendable {
     let job: ClaimedJob
+    /// The life that claimed the job.
+    let holder: HolderID
     let definition: PreparedDefinition
     let connections: ConnectionLog
     private let cancellation = CancellationTokenSource()
@@ -28,8 +30,9 @@ final class RunningAttempt: Sendable {
     /// The minimum interval between two progress reports to subscribers.
     static let progressInterval = Duration.milliseconds(100)
 
-    init(job: ClaimedJob, definition: PreparedDefinition, connections: ConnectionLog) {
+    init(job: ClaimedJob, by holder: HolderID, definition: PreparedDefinition, connections: ConnectionLog) {
         self.job = job
+        self.holder = holder
         self.definition = definition
         self.connections = connections
     }
@@ -66,7 +69,7 @@ final class RunningAttempt: Sendable {
         return switch reason {
         case .cancelled: true
         case .timedOut: isLast(JobFailure.Code.timedOut, isRetryable: true)
-        case .interrupted: false
+        case .interrupted, .lapsed: false
         }
     }
 
@@ -126,7 +129,7 @@ extension HostedStop {
             switch reason {
             case .cancelled: .cancelled
             case .timedOut: .timedOut(isForGood: isForGood)
-            case .interrupted: .interrupted
+            case .interrupted, .lapsed: .interrupted
             }
     }
 }

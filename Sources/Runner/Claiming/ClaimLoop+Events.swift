@@ -12,6 +12,14 @@ extension ClaimLoop {
         /// The answer to the current exchange, with an attempt for each claimed job.
         case exchanged(Exchange, [RunningAttempt])
         case exchangeFailed(StoreError)
+        /// The current exchange is stored, but the jobs that it claimed could not be read now.
+        case answerLost
+        /// The current exchange asked for the answer of an earlier one, which turned out to be undone.
+        case exchangeUndone
+        /// A life has begun, in which jobs may be claimed.
+        case holds(HolderID)
+        /// The life may end, so its attempts must stop.
+        case lapsed
         /// The store failed in a way that only a restart can fix.
         case storeFailed(StoreError)
         /// Another process has begun an attempt, so its timeout starts.
@@ -35,6 +43,8 @@ extension ClaimLoop {
         case dropLateEnd(RunningAttempt)
         /// Asks the store to prepare the children of this end; ``Event/prepared(_:)`` follows.
         case prepare(EndedAttempt)
+        /// No attempt of the lapsed life is left, and all their ends are answered.
+        case lapseOver
         /// Answers requests for proof of progress. True if the store has answered since they were made; false if the
         /// loop has ended or no slot is left.
         case prove([Latch<Bool>], Bool)
@@ -50,6 +60,10 @@ extension ClaimLoop {
         var suspects: Int?
         /// The number of suspects of each kind, by its name. Only ``suspects`` limits the kinds that are missing.
         var suspectKinds: [String: Int] = [:]
+        /// The kinds to claim, by name; nil for all.
+        var only: Set<String>?
+        /// The queues to claim from, by name; nil for all.
+        var queues: Set<String>?
     }
 }
 

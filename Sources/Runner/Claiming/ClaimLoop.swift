@@ -14,17 +14,23 @@ import OperationTypes
 /// - I7: Only the first reason to stop an attempt counts, and it is sent once.
 /// - I8: One exchange records at most ``maxWeight`` ends and rows of their children. An end with more children is not
 ///   sent until the store has prepared them; meanwhile it keeps its slot.
+/// - I9: Jobs are claimed and started only in a life (``LifeLoop``). After a lapse, attempts that return no value end
+///   without a record, because their jobs are rescued.
+/// - I10: An exchange names one life. If its answer is lost, the next exchange asks for it.
 struct ClaimLoop {
     /// The content of one exchange with the store.
     struct Batch {
         var ends: [EndedAttempt]
         var claim: ClaimRequest?
+        var holder: HolderID
+        /// Whether the exchange was sent before, and its answer was lost (I10).
+        var isLost = false
     }
 
     /// The maximum weight of one exchange. A larger number of rows is written in several transactions.
     static let maxWeight = 2000
 
-    private struct Running {
+    struct Running {
         let attempt: RunningAttempt
         let startedAt: Duration
         var stop: StopReason?
@@ -32,34 +38,41 @@ struct ClaimLoop {
         var isAbandoned = false
     }
 
-    private struct InFlight {
+    struct InFlight {
         var batch: Batch
         var proofs: [Latch<Bool>]
         var earliestDue: Timestamp?
         var cancelled: Set<JobID> = []
     }
 
-    private enum Phase {
+    enum Phase {
         case running
         case draining(until: Duration)
         case interrupting(until: Duration)
         case ended
     }
 
-    private var settings: RunnerSettings
-    private var phase = Phase.running
-    private var attempts: [Lease: Running] = [:]
+    var settings: RunnerSettings
+    var phase = Phase.running
+    var attempts: [Lease: Running] = [:]
     /// The number of abandoned attempts whose code still runs.
     private(set) var abandonedCount = 0
-    private var ends: [EndedAttempt] = []
-    /// The number of ends whose children the store is preparing.
-    private var preparing = 0
-    private var proofs: [Latch<Bool>] = []
-    private var inFlight: InFlight?
-    private var mayClaim = true
+    var ends: [EndedAttempt] = []
+    /// The attempts with ends whose children the store is preparing.
+    var preparing: Set<Lease> = []
+    var proofs: [Latch<Bool>] = []
+    var inFlight: InFlight?
+    /// The exchange whose answer was lost.
+    var unanswered: InFlight?
+    /// The life in which jobs may be claimed; nil before the first one and after a lapse.
+    var holder: HolderID?
+    var lastHolder: HolderID?
+    /// Whether attempts of a lapsed life, or their ends, may be left.
+    var isLapsing = false
+    var mayClaim = true
     private var dueAt: Timestamp?
     private var deadlines = Deadlines()
-    private var backoff = Backoff()
+    var backoff = Backoff()
     private(set) var hasExchanged = false
 
     init(settings: RunnerSettings) { self.settings = settings }
@@ -78,27 +91,41 @@ extension ClaimLoop {
         return false
     }
 
-    private var runningLeases: [Lease] { attempts.keys.sorted { ($0.job, $0.attempt) < ($1.job, $1.attempt) } }
+    var runningLeases: [Lease] { attempts.keys.sorted { ($0.job, $0.attempt) < ($1.job, $1.attempt) } }
 
-    private var freeSlots: Int { max(0, settings.slots - attempts.count - preparing) }
+    private var freeSlots: Int { max(0, settings.slots - attempts.count - preparing.count) }
+
+    /// The attempts that the loop knows to be held, apart from the ones that an exchange in flight claims.
+    var knownLeases: Set<Lease> {
+        let ended = ends.map(\.attempt.lease) + (inFlight?.batch.ends.map(\.attempt.lease) ?? [])
+        return preparing.union(attempts.keys).union(ended)
+    }
 
     /// Whether an exchange should begin now (I1, I4).
     var wantsExchange: Bool {
-        if hasEnded || inFlight != nil { return false }
+        if hasEnded || inFlight != nil || lastHolder == nil { return false }
         if !proofs.isEmpty { return true }
         if backoff.retryAt != nil { return false }
-        return !ends.isEmpty || (mayClaim && isRunning && freeSlots > 0)
+        return unanswered != nil || !ends.isEmpty || (mayClaim && isRunning && holder != nil && freeSlots > 0)
     }
 
     /// Begins an exchange, whose answer must follow as an event. Nil if no exchange is wanted.
     mutating func beginExchange(room: Room = Room()) -> Batch? {
-        guard wantsExchange else { return nil }
-        var batch = Batch(ends: takeEnds(), claim: nil)
-        // Every end frees a slot and may bring a queue below its limit, so an exchange also claims.
-        if isRunning, freeSlots > 0 {
+        guard wantsExchange, let lastHolder else { return nil }
+        if var lost = unanswered.take() {
+            lost.proofs = proofs
+            proofs = []
+            inFlight = lost
+            backoff.retryAt = nil
+            return lost.batch
+        }
+        let ends = takeEnds()
+        var batch = Batch(ends: ends, claim: nil, holder: ends.first?.attempt.holder ?? lastHolder)
+        // Every end frees a slot and may bring a queue below its limit, so an exchange also claims (I9).
+        if isRunning, holder == batch.holder, freeSlots > 0 {
             batch.claim = ClaimRequest(
                 slots: freeSlots, ageing: settings.ageing, room: room.kinds, suspects: room.suspects,
-                suspectRoom: room.suspectKinds)
+                suspectRoom: room.suspectKinds, kinds: room.only, queues: room.queues)
             mayClaim = false
         }
         inFlight = InFlight(batch: batch, proofs: proofs)
@@ -107,10 +134,12 @@ extension ClaimLoop {
         return batch
     }
 
-    /// The ends for one exchange (I8): at least one if there are any.
+    /// The ends for one exchange (I8, I10): at least one if there are any.
     private mutating func takeEnds() -> [EndedAttempt] {
         var weight = 0
+        let holder = ends.first?.attempt.holder
         let count = ends.prefix { end in
+            if end.attempt.holder != holder { return false }
             defer { weight += end.weight }
             return weight == 0 || weight + end.weight <= Self.maxWeight
         }.count
@@ -142,7 +171,8 @@ extension ClaimLoop {
             }
         return RunnerSnapshot(
             phase: phase, running: attempts.count - abandonedCount, abandoned: abandonedCount, slots: settings.slots,
-            unrecorded: ends.count + preparing + (inFlight?.batch.ends.count ?? 0), awaitsStore: inFlight != nil)
+            unrecorded: ends.count + preparing.count + ((inFlight ?? unanswered)?.batch.ends.count ?? 0),
+            awaitsStore: inFlight != nil)
     }
 
     func attempt(of job: JobID) -> RunningAttempt? {
@@ -167,12 +197,18 @@ extension ClaimLoop {
         case .uptimeAlarm(let random): uptimeAlarmRang(now, random, &actions)
         case .exchanged(let answer, let claimed): exchanged(answer, claimed, now, &actions)
         case .exchangeFailed(let error): exchangeFailed(error, now, &actions)
+        case .answerLost: answerLost(now, &actions)
+        case .exchangeUndone: exchangeUndone(&actions)
+        case .holds(let holder):
+            (self.holder, lastHolder) = (holder, holder)
+            mayClaim = true
+        case .lapsed: lapse(now, &actions)
         case .storeFailed(let error): fail(error, &actions)
         case .began(let attempt): began(attempt, now)
         case .attemptEnded(let attempt, let result, let random):
             attemptEnded(attempt, result, now, random, &actions)
         case .prepared(let end):
-            preparing -= 1
+            preparing.remove(end.attempt.lease)
             ends.append(end)
         case .cancelRequested(let job): cancel(job, now, &actions)
         case .proofWanted(let proof): proofs.append(proof)
@@ -182,6 +218,7 @@ extension ClaimLoop {
         case .drain(let limit): drain(until: now + limit, now, &actions)
         case .interrupt: interrupt(now, &actions)
         }
+        endLapse(&actions)
         endIfDrained(&actions)
         return actions
     }
@@ -238,11 +275,11 @@ extension ClaimLoop {
         dueAt = [answer.nextDueAt, done.earliestDue].compactMap(\.self).min()
         if let slots = done.batch.claim?.slots, claimed.count == slots { mayClaim = true }
         for attempt in claimed {
-            // A claimed job is not started if it was cancelled, or the runner began to stop, during the exchange
-            // (I6).
+            // A claimed job is not started if it was cancelled, the runner began to stop, or the life lapsed during
+            // the exchange (I6, I9).
             if done.cancelled.contains(attempt.lease.job) {
                 ends.append(EndedAttempt(attempt: attempt, ending: .cancelled, took: .zero))
-            } else if !isRunning {
+            } else if !isRunning || attempt.holder != holder {
                 ends.append(EndedAttempt(attempt: attempt, ending: .interrupted, took: .zero))
             } else {
                 begin(attempt, now)
@@ -272,28 +309,6 @@ extension ClaimLoop {
         deadlines.add(lease, at: moment, running: attempts.count) { attempts[$0] != nil }
     }
 
-    private mutating func exchangeFailed(_ error: StoreError, _ now: Duration, _ actions: inout [Action]) {
-        guard let failed = inFlight else { preconditionFailure("I1: an answer arrived without an exchange") }
-        guard error.isTransient else { return fail(error, &actions) }
-        inFlight = nil
-        ends = failed.batch.ends + ends
-        if failed.batch.claim != nil { mayClaim = true }
-        // This proves progress: the store answered, although with an error, which the snapshot shows.
-        if !failed.proofs.isEmpty { actions.append(.prove(failed.proofs, true)) }
-        if case .interrupting(let until) = phase, until <= now { return fail(error, &actions) }
-        backoff.failed(now: now)
-    }
-
-    private mutating func fail(_ error: StoreError, _ actions: inout [Action]) {
-        phase = .ended
-        for lease in runningLeases where attempts[lease]?.stop == nil {
-            if let attempt = attempts[lease]?.attempt { actions.append(.stop(attempt, .interrupted)) }
-        }
-        let unproved = proofs + (inFlight?.proofs ?? [])
-        if !unproved.isEmpty { actions.append(.prove(unproved, false)) }
-        actions.append(.end(error))
-    }
-
     private mutating func attemptEnded(
         _ attempt: RunningAttempt, _ result: AttemptResult, _ now: Duration, _ random: Double,
         _ actions: inout [Action]
@@ -315,12 +330,14 @@ extension ClaimLoop {
         of running: Running, _ result: AttemptResult, _ now: Duration, _ random: Double, _ actions: inout [Action]
     ) {
         let attempt = running.attempt
+        // I9
+        if running.stop == .lapsed, !result.isValue { return }
         let ending = AttemptEnd.Ending(
             result, stop: running.stop, of: attempt.definition.definition, tries: attempt.job.tries,
             maxCrashes: settings.maxRescues, random: random)
         let ended = EndedAttempt(attempt: attempt, ending: ending, took: now - running.startedAt)
         guard ended.weight > Self.maxWeight else { return ends.append(ended) }
-        preparing += 1
+        preparing.insert(attempt.lease)
         actions.append(.prepare(ended))
     }
 
@@ -330,7 +347,7 @@ extension ClaimLoop {
     }
 
     /// Asks an attempt to stop, once (I7).
-    private mutating func stop(_ lease: Lease, _ reason: StopReason, _ now: Duration, _ actions: inout [Action]) {
+    mutating func stop(_ lease: Lease, _ reason: StopReason, _ now: Duration, _ actions: inout [Action]) {
         guard let running = attempts[lease], running.stop == nil else { return }
         attempts[lease]?.stop = reason
         attempts[lease]?.abandonAt = now + settings.grace
@@ -367,7 +384,8 @@ extension ClaimLoop {
     }
 
     private mutating func endIfDrained(_ actions: inout [Action]) {
-        if isRunning || hasEnded || inFlight != nil || !ends.isEmpty || preparing > 0 { return }
+        if isRunning || hasEnded || inFlight != nil || unanswered != nil { return }
+        if !ends.isEmpty || !preparing.isEmpty { return }
         if attempts.count > abandonedCount { return }
         phase = .ended
         if !proofs.isEmpty { actions.append(.prove(proofs, true)) }

@@ -28,6 +28,8 @@ public struct RunnerSnapshot: Sendable, Hashable {
     public var unrecorded: Int
     /// Whether the runner is waiting for the store.
     public var awaitsStore = false
+    /// Whether the lease of all attempts could not be renewed in time, so that nothing runs until a new life begins.
+    public var hasLapsed = false
     /// The reason why writes to the store fail (``StoreCondition/problem``); nil if they succeed. The runner retries, and
     /// nothing is lost in the meantime.
     public var problem: StoreError?

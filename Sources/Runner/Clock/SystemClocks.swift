@@ -42,10 +42,27 @@ public struct SystemUptimeClock: AlarmClock {
     ///
     /// - Throws: ``KernelTimerError`` if the process cannot open more files.
     public func alarm(_ ring: @escaping @Sendable () -> Void) throws -> any Alarm<Duration> {
-        TimerAlarm(timer: try KernelTimer(clock: CLOCK_MONOTONIC, ring: ring)) { moment in
-            let (seconds, attoseconds) = max(moment, .zero).components
-            return timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
-        }
+        TimerAlarm(timer: try KernelTimer(clock: CLOCK_MONOTONIC, ring: ring), time: timespec.init(since:))
+    }
+}
+
+/// The machine's monotonic clock, the time since boot with suspend. It measures the lives of holders, which end for
+/// other machines while this one is suspended.
+public struct SystemBootClock: AlarmClock {
+    /// Creates the clock.
+    public init() {}
+
+    /// The time since boot, with suspend.
+    public var now: Duration {
+        let time = readClock(CLOCK_BOOTTIME)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+
+    /// Creates an alarm that is not set; see ``AlarmClock/alarm(_:)``.
+    ///
+    /// - Throws: ``KernelTimerError`` if the process cannot open more files.
+    public func alarm(_ ring: @escaping @Sendable () -> Void) throws -> any Alarm<Duration> {
+        TimerAlarm(timer: try KernelTimer(clock: CLOCK_BOOTTIME, ring: ring), time: timespec.init(since:))
     }
 }
 
@@ -54,6 +71,13 @@ private struct TimerAlarm<Moment: Comparable & Sendable>: Alarm {
     let time: @Sendable (Moment) -> timespec
 
     func set(_ moment: Moment?) { timer.set(moment.map(time)) }
+}
+
+extension timespec {
+    @Sendable fileprivate init(since moment: Duration) {
+        let (seconds, attoseconds) = max(moment, .zero).components
+        self.init(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
+    }
 }
 
 private func readClock(_ clock: clockid_t) -> timespec {

@@ -21,7 +21,7 @@ public final class CurrentCatalog: Sendable {
         let observation = store.observe { [weak self] change in
             switch change {
             case .definitions, .queues, .schedules: self?.forget()
-            case .jobs, .accepted, .condition, .stopped: break
+            case .jobs, .accepted, .holders, .condition, .stopped: break
             }
         }
         state.withLock { $0.observation = observation }

@@ -40,11 +40,14 @@ extension StoreControl {
         } catch {
             throw .wrongDefinitions(error.descriptions)
         }
-        return try await serialized { () throws(ControlProblem) in try await apply(document, dryRun: dryRun) }
+        return try await checking { (catalog) throws(ControlProblem) in
+            try await apply(document, dryRun: dryRun, over: catalog)
+        }
     }
 
-    private func apply(_ document: DefinitionDocument, dryRun: Bool) async throws(ControlProblem) -> [DefinitionLine] {
-        let catalog = try await readCatalog()
+    private func apply(
+        _ document: DefinitionDocument, dryRun: Bool, over catalog: Catalog
+    ) async throws(ControlProblem) -> ChangeOutcome<[DefinitionLine]> {
         let definitions = catalog.definitions
         var problems = catalog.check(document.change)
         if let check = daemon?.beginInputCheck?() {
@@ -67,17 +70,22 @@ extension StoreControl {
             }
         }
         if !dryRun, lines.contains(where: { $0.change != .unchanged }) {
-            try await mappingStoreErrors(await store.change(document.change, now: now()))
+            let outcome = try await mappingStoreErrors(
+                await store.change(document.change, checkedAt: definitions.version, now: now()))
+            if case .outdated = outcome { return .outdated }
         }
-        return lines
+        return .changed(lines)
     }
 
     public func removeDefinition(_ name: String) async throws(ControlProblem) {
-        try await serialized { () throws(ControlProblem) in try await remove(name) }
+        _ = try await checking { (catalog) throws(ControlProblem) in
+            try await remove(name, from: catalog.definitions)
+        }
     }
 
-    private func remove(_ name: String) async throws(ControlProblem) {
-        let definitions = try await definitions()
+    private func remove(
+        _ name: String, from definitions: DefinitionSet
+    ) async throws(ControlProblem) -> ChangeOutcome<SettingsVersion> {
         let names = definitions.names
         guard names.contains(name) else {
             if definitions.schedules.contains(where: { $0.name == name }) {
@@ -101,7 +109,9 @@ extension StoreControl {
                 "\"\(name)\" is used by the schedule \(schedules.joined(separator: ", ")). Remove or change the schedule first."
             )
         }
-        try await mappingStoreErrors(await store.change(DefinitionChange(removals: [name]), now: now()))
+        return try await mappingStoreErrors(
+            await store.change(
+                DefinitionChange(removals: [name]), checkedAt: definitions.version, now: now()))
     }
 }
 

@@ -7,7 +7,9 @@ extension StoreControl {
     }
 
     public func change(_ queue: QueueChange, create: Bool) async throws(ControlProblem) -> QueueRecord {
-        try await serialized { () throws(ControlProblem) in try await checkAndChange(queue, create: create) }
+        try await checking { (catalog) throws(ControlProblem) in
+            try await change(queue, create: create, checkedBy: catalog)
+        }
     }
 
     public func removeQueue(_ name: String) async throws(ControlProblem) {
@@ -15,10 +17,7 @@ extension StoreControl {
             throw ControlProblem(
                 .inUse, "The queue \"\(name)\" cannot be removed. To stop it: halyard queues pause \(name)")
         }
-        let removal = try await serialized { () throws(ControlProblem) in
-            try await mappingStoreErrors(await store.removeQueue(name, now: now()))
-        }
-        switch removal {
+        switch try await mappingStoreErrors(await store.removeQueue(name, now: now())) {
         case .removed: return
         case .unknown: throw unknown(name, among: try await queues().map(\.settings.name))
         case .used(let users):
@@ -53,10 +52,9 @@ extension StoreControl {
         return namesIt ? "\(jobs), and change the others, first." : "\(jobs) first."
     }
 
-    private func checkAndChange(
-        _ queue: QueueChange, create: Bool
-    ) async throws(ControlProblem) -> QueueRecord {
-        let catalog = try await readCatalog()
+    private func change(
+        _ queue: QueueChange, create: Bool, checkedBy catalog: Catalog
+    ) async throws(ControlProblem) -> ChangeOutcome<QueueRecord> {
         let names = Set(catalog.definitions.queues.map(\.name)).union([QueueSettings.defaultName])
         if !create, !names.contains(queue.name) { throw unknown(queue.name, among: names.sorted()) }
         let problems = catalog.check(DefinitionChange(queues: [queue]))
@@ -64,6 +62,7 @@ extension StoreControl {
             throw ControlProblem(
                 .invalidRequest, sentence(problem.description), details: problems.dropFirst().map(\.description))
         }
-        return try await mappingStoreErrors(await store.change(queue, now: now()))
+        return try await mappingStoreErrors(
+            await store.change(queue, checkedAt: catalog.definitions.version, now: now()))
     }
 }

@@ -20,9 +20,6 @@ public final class StoreControl: JobControl {
     private let watchBudget = WatchBudget()
     /// Held during a prune, so that the mark for its crash belongs to one prune.
     private let pruning = AsyncSemaphore(1)
-    /// Held from the check of a change to definitions or queues until the change is written, so that the check
-    /// stays valid.
-    private let changing = AsyncSemaphore(1)
     /// Held from the planning of very many jobs until they are written. A small request may create 100,000
     /// jobs. Two turns limit how many jobs are planned at the same time, and how many such writes another write
     /// may have to wait for.
@@ -198,13 +195,26 @@ public final class StoreControl: JobControl {
 
     // MARK: Shared by the verbs
 
-    func serialized<Value>(
-        isolation: isolated (any Actor)? = #isolation, _ change: () async throws(ControlProblem) -> Value
+    /// Checks a change to definitions or queues, and writes it. If the settings change between the two, by another
+    /// caller or another daemon, checks it again.
+    ///
+    /// - Parameter attempt: Checks the change with the definitions of the catalog, and writes it with their version
+    ///   (``DefinitionSet/version``).
+    func checking<Value>(
+        isolation: isolated (any Actor)? = #isolation,
+        _ attempt: (Catalog) async throws(ControlProblem) -> ChangeOutcome<Value>
     ) async throws(ControlProblem) -> Value {
-        guard await changing.wait() else { throw .endedBeforeItsTurn }
-        defer { changing.signal() }
-        return try await change()
+        for _ in 1...Self.maxChecks {
+            if case .changed(let value) = try await attempt(try await readCatalog()) { return value }
+            // The store's notification may not have arrived yet.
+            currentCatalog.forget()
+        }
+        throw ControlProblem(
+            .unavailable, "The definitions or queues kept changing while this change was checked. Try again.")
     }
+
+    /// How often a change is checked before it is given up. Each repetition means that another change was stored.
+    private static let maxChecks = 100
 
     /// Returns the current definitions.
     func readCatalog() async throws(ControlProblem) -> Catalog {

@@ -6,8 +6,8 @@ extension ControlProblem {
     public init(_ error: StoreError) {
         let code: Code =
             switch error {
-            case .busy, .diskFull, .readOnly, .closed: .unavailable
-            case .commitUnknown, .fileLost, .overwritten: .unknownOutcome
+            case .busy, .diskFull, .readOnly, .unreachable, .closed: .unavailable
+            case .commitUnknown, .unanswered, .fileLost, .overwritten: .unknownOutcome
             case .inputOutput, .damaged: .storage
             case .tooManySchedules: .invalidDefinitions
             case .internalError: .internal

@@ -85,7 +85,7 @@ import Testing
             try await store.change(
                 DefinitionChange(definitions: [Definition(name: "mess", kind: kind)]), now: wallClock())
             let keeper = DefinitionKeeper(store: store, logger: Logger(label: "test"))
-            try await keeper.load()
+            try await keeper.load(by: try await store.anyHolder(now: wallClock()))
             _ = try await store.enqueue([try await keeper.plan(ChildJob(definition: "mess"))], now: wallClock())
             _ = try await store.cancel([JobID(1)], now: wallClock())
             #expect(await times.next() == .some(state))

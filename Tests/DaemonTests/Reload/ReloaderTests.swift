@@ -29,7 +29,10 @@ import Testing
         let live = LiveConfiguration(before)
         let store = try SQLiteJobStore.open(DatabaseLock.acquire(forDatabaseAt: before.database))
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let runner = JobRunner(store: store, kinds: try KindRegistry([]), logger: logger) {
+        let runner = JobRunner(
+            store: store, as: Holder(identity: "test", host: "localhost", version: "0"), kinds: try KindRegistry([]),
+            logger: logger
+        ) {
             child throws(JobFailure) in throw JobFailure(code: "none", message: "none")
         }
         let reads = Mutex(0)

@@ -16,7 +16,7 @@ import Testing
             name: "echo", summary: "s", inputType: "I", outputType: "O", accepts: nil, offers: "O", fields: [])
         try await store.register([kind], now: wallClock())
         let keeper = DefinitionKeeper(store: store, logger: Logger(label: "test"))
-        try await keeper.load()
+        try await keeper.load(by: try await store.anyHolder(now: wallClock()))
         try await store.change(
             DefinitionChange(definitions: [Definition(name: "later", kind: "echo")]), now: wallClock())
         #expect(try await keeper.plan(ChildJob(definition: "later")).jobs.count == 1)

@@ -15,7 +15,7 @@ import Testing
     }
 }
 
-/// Plays store, operations, clock and callers, and checks I1 to I8.
+/// Plays store, operations, clock and callers, and checks I1 to I10.
 private struct LoopModel {
     var random: SplitMix
     var loop = ClaimLoop(settings: RunnerSettings(slots: 4, grace: .seconds(5)))
@@ -33,6 +33,12 @@ private struct LoopModel {
     var stopped: Set<Lease> = []
     var slots = 4
     var inFlight: ClaimLoop.Batch?
+    /// The life of the loop, and whether it has lapsed.
+    var holder: Int64 = 1
+    var isLapsed = false
+    var isLapseOver = false
+    /// What became of the exchange whose answer was lost: the jobs that it claimed, or nil if it was undone.
+    var lost: [RunningAttempt]?
     var unproved = 0
     var isDraining = false
     var hasEnded = false
@@ -43,7 +49,10 @@ private struct LoopModel {
     }
     var violations: [String] = []
 
-    init(seed: UInt64) { random = SplitMix(state: seed) }
+    init(seed: UInt64) {
+        random = SplitMix(state: seed)
+        send(.holds(HolderID(holder)))
+    }
 
     mutating func check(_ holds: Bool, _ rule: String) { if !holds { violations.append(rule) } }
 
@@ -52,12 +61,16 @@ private struct LoopModel {
             switch action {
             case .start(let attempt):
                 check(!isDraining, "I6: started while draining")
+                check(!isLapsed && attempt.holder == HolderID(holder), "I9: started without a life")
                 operations.append(attempt)
                 check(operations.count <= max(slots, 6), "I2: more operations than slots")
             case .stop(let attempt, _):
                 check(stopped.insert(attempt.lease).inserted, "I7: told twice")
             case .abandon, .dropLateEnd: break
             case .prepare(let end): preparing.append(end)
+            case .lapseOver:
+                check(isLapsed && !isLapseOver, "I9: a lapse that was not there is over")
+                isLapseOver = true
             case .prove(let proofs, let isProof):
                 unproved -= proofs.count
                 check(isProof || hasEnded || isDraining || isStuck, "a proof was refused")
@@ -69,8 +82,27 @@ private struct LoopModel {
         }
     }
 
+    mutating func lapse() {
+        guard !isLapsed, !hasEnded else { return }
+        isLapsed = true
+        send(.lapsed)
+    }
+
+    /// Rescues what the lapsed life left running, and begins the next one.
+    mutating func beginLife() {
+        guard isLapseOver else { return }
+        (isLapsed, isLapseOver) = (false, false)
+        for lease in running.sorted(by: { $0.job < $1.job }) {
+            check(!loop.knownLeases.contains(lease) || stopped.contains(lease), "I9: a job is rescued that still runs")
+            ready.append((lease.job.rawValue, lease.attempt + 1))
+        }
+        running = []
+        holder += 1
+        send(.holds(HolderID(holder)))
+    }
+
     mutating func step() {
-        switch random.next(14) {
+        switch random.next(17) {
         case 0, 1:
             ready.append((nextJob, 1))
             nextJob += 1
@@ -94,6 +126,8 @@ private struct LoopModel {
         case 12:
             slots = 1 + random.next(6)
             send(.settings(RunnerSettings(slots: slots, grace: .seconds(5))))
+        case 13: if random.next(4) == 0 { lapse() }
+        case 14, 15: beginLife()
         default: prepareOne()
         }
     }
@@ -108,7 +142,9 @@ private struct LoopModel {
     mutating func beginExchange() {
         guard let batch = loop.beginExchange() else { return }
         check(inFlight == nil, "I1: two exchanges")
-        check(!isDraining || batch.claim == nil, "I6: claims while draining")
+        check(!isDraining || batch.claim == nil || batch.isLost, "I6: claims while draining")
+        check(batch.claim == nil || !isLapsed || batch.isLost, "I9: claims without a life")
+        check(batch.ends.allSatisfy { $0.attempt.holder == batch.holder }, "I10: an exchange of two lives")
         let unprepared = batch.ends.filter { $0.prepared == nil }.flatMap(\.ending.children)
         check(unprepared.reduce(0) { $0 + $1.jobs.count } <= 2000, "I8: very many children in one exchange")
         inFlight = batch
@@ -117,7 +153,15 @@ private struct LoopModel {
     mutating func answer(fails: Bool) {
         guard let batch = inFlight else { return }
         inFlight = nil
-        if fails { return send(.exchangeFailed(.busy(waitedMilliseconds: 1))) }
+        if fails, batch.isLost || random.next(2) == 0 { return send(.exchangeFailed(.busy(waitedMilliseconds: 1))) }
+        if batch.isLost {
+            guard let claimed = lost else { return send(.exchangeUndone) }
+            return send(answer(claimed))
+        }
+        if fails, random.next(2) == 0 {
+            lost = nil
+            return send(.exchangeFailed(.unanswered(server: "db", message: "reset")))
+        }
         for end in batch.ends {
             let lease = end.attempt.lease
             check(running.remove(lease) != nil, "I3: \(lease) ended twice")
@@ -134,13 +178,20 @@ private struct LoopModel {
         let claimed = ready.prefix(count).map {
             LoopProbe.attempt(
                 $0.job, attempt: $0.attempt, timeout: .seconds(2),
-                retry: RetryPolicy(tries: 3, delay: .constant(.seconds(1))))
+                retry: RetryPolicy(tries: 3, delay: .constant(.seconds(1))), holder: batch.holder.rawValue)
         }
         ready.removeFirst(count)
         running.formUnion(claimed.map(\.lease))
-        send(
-            .exchanged(
-                Exchange(finished: [], claimed: claimed.map(\.job), nextDueAt: scheduled.map(\.at).min()), claimed))
+        if fails {
+            lost = Array(claimed)
+            return send(.exchangeFailed(.unanswered(server: "db", message: "reset")))
+        }
+        send(answer(claimed))
+    }
+
+    func answer(_ claimed: [RunningAttempt]) -> ClaimLoop.Event {
+        .exchanged(
+            Exchange(finished: [], claimed: claimed.map(\.job), nextDueAt: scheduled.map(\.at).min()), claimed)
     }
 
     mutating func endOne() {
@@ -171,6 +222,7 @@ private struct LoopModel {
             answer(fails: false)
             while !operations.isEmpty { endOne() }
             while !preparing.isEmpty { prepareOne() }
+            beginLife()
             advance(by: .seconds(1))
         }
         check(ready.isEmpty && scheduled.isEmpty && running.isEmpty, "I5: work is left that nobody looks at")

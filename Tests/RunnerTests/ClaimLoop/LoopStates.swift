@@ -10,16 +10,20 @@ struct LoopProbe {
     static let wall = Timestamp(milliseconds: 1_000_000)
     static let settings = RunnerSettings(slots: 2, grace: .seconds(5))
 
-    init(settings: RunnerSettings = LoopProbe.settings) { loop = ClaimLoop(settings: settings) }
+    init(settings: RunnerSettings = LoopProbe.settings) {
+        loop = ClaimLoop(settings: settings)
+        _ = loop.handle(.holds(HolderID(1)), now: now)
+    }
 
     static func attempt(
-        _ job: Int64, attempt: Int = 1, timeout: Duration? = .seconds(30), retry: RetryPolicy = .never
+        _ job: Int64, attempt: Int = 1, timeout: Duration? = .seconds(30), retry: RetryPolicy = .never,
+        holder: Int64 = 1
     ) -> RunningAttempt {
         let definition = Definition(name: "d", kind: "k", retry: retry, timeout: timeout)
         return RunningAttempt(
             job: ClaimedJob(
                 lease: Lease(job: JobID(job), attempt: attempt), definition: DefinitionID(1), graph: nil, input: nil,
-                hasDependencies: false, tries: attempt - 1),
+                hasDependencies: false, tries: attempt - 1), by: HolderID(holder),
             definition: PreparedDefinition(definition, kind: nil), connections: ConnectionLog { wall })
     }
 
@@ -55,7 +59,8 @@ struct LoopProbe {
 
     static func describe(_ batch: ClaimLoop.Batch) -> String {
         let ends = batch.ends.map { "\($0.attempt.lease.job) \(describe($0.ending))" }
-        return "exchange(\((ends + (batch.claim.map { ["claim \($0.slots)"] } ?? [])).joined(separator: ", ")))"
+        let words = ends + (batch.claim.map { ["claim \($0.slots)"] } ?? [])
+        return "\(batch.isLost ? "ask" : "exchange")(\(words.joined(separator: ", ")))"
     }
 
     static func describe(_ ending: AttemptEnd.Ending) -> String {
@@ -76,6 +81,7 @@ struct LoopProbe {
         case .abandon(let attempt, _): "abandon \(attempt.lease.job)"
         case .dropLateEnd(let attempt): "late \(attempt.lease.job)"
         case .prepare(let end): "prepare \(end.attempt.lease.job)"
+        case .lapseOver: "lapse over"
         case .prove(let proofs, let isProof): "prove \(proofs.count) \(isProof)"
         case .end(nil): "end"
         case .end(_?): "end with error"

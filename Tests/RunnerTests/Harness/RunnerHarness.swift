@@ -96,13 +96,16 @@ final class RunnerHarness: Sendable {
     // MARK: Runners
 
     func runner(
+        on store: (any JobStore)? = nil, lifeClock: ManualClock<Duration>? = nil,
+        uptimeClock: (any AlarmClock<Duration>)? = nil,
         settings: RunnerSettings = RunnerSettings(), random: Double = 0.5,
         beforeEachExchange: (@Sendable () async -> Void)? = nil
     ) -> JobRunner {
         JobRunner(
-            store: store, kinds: kinds, settings: settings,
+            store: store ?? self.store, as: Holder(identity: "runner", host: "localhost", version: "0"),
+            kinds: kinds, settings: settings,
             logger: Logger(label: "test") { [log] _ in log.handler() },
-            wallClock: wall, uptimeClock: uptime, random: { random },
+            wallClock: wall, uptimeClock: uptimeClock ?? uptime, lifeClock: lifeClock ?? uptime, random: { random },
             beforeEachExchange: { [weak self] in
                 self?.exchanges.withLock { $0 += 1 }
                 await beforeEachExchange?()
