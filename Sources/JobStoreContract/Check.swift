@@ -29,23 +29,40 @@ public struct Check: Sendable, CustomStringConvertible {
 
     public var description: String { name }
 
-    /// All checks. A correct store passes every one of them.
-    public static let all: [Check] =
+    /// The checks of the promises that a store with these capabilities makes. A correct store passes every one of them.
+    public static func all(for capabilities: StoreCapabilities) -> [Check] {
+        switch capabilities.holders {
+        case .one: ofEveryStore
+        case .many: ofEveryStore + ofManyHolders
+        }
+    }
+
+    /// The promises of every store.
+    private static let ofEveryStore: [Check] =
         accepting + starting + claiming + finishing + crashing + suspecting + rooms + graphing + cancelling + rescuing
-        + pruning + settings + scheduling + reading + waiting + observing
+        + holding + expecting + pruning + settings + scheduling + reading + waiting + observing
+
+    /// The promises of stores that several holders use at once.
+    private static let ofManyHolders: [Check] = sharing + sharingSettings + outliving + [aFleetAtRandom]
 }
 
 /// The source of a check's stores. All stores of one source open the same database, which begins empty.
 public struct StoreSource: Sendable {
+    /// What the stores of this source promise. ``JobStore/capabilities`` is the same.
+    public let capabilities: StoreCapabilities
     /// Opens the database with clocks that the check controls.
     public let open: @Sendable (any StoreClock) async throws -> any JobStore
     /// Ends a store, which then writes nothing after its last acknowledged write.
     public let end: @Sendable (any JobStore) async throws -> Void
 
+    /// Creates a source. If the stores have many holders, `open` is called again while other stores of the source are
+    /// open.
     public init(
+        capabilities: StoreCapabilities,
         open: @escaping @Sendable (any StoreClock) async throws -> any JobStore,
         end: @escaping @Sendable (any JobStore) async throws -> Void
     ) {
+        self.capabilities = capabilities
         self.open = open
         self.end = end
     }

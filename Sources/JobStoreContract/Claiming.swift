@@ -66,9 +66,8 @@ extension Check {
             try await bench.change(QueueChange(name: "single", limit: 1))
             for _ in 0..<2 { _ = try await bench.enqueue(bench.job(queue: "single")) }
             let first = try await bench.claimOne()
-            let exchange = try await bench.store.exchange(
-                [AttemptEnd(lease: first.lease, ending: .succeeded(JSONText("1")))], claim: ClaimRequest(slots: 4),
-                now: bench.now)
+            let exchange = try await bench.exchange(
+                [AttemptEnd(lease: first.lease, ending: .succeeded(JSONText("1")))], claim: ClaimRequest(slots: 4))
             try expectEqual(exchange.finished, [.recorded(.succeeded)])
             try expectEqual(exchange.claimed.count, 1)
         },

@@ -114,11 +114,11 @@ extension Check {
         },
         Check("p3OfTwoEndsOfOneLeaseTheFirstCounts") { bench in
             let (job, lease) = try await bench.startJob()
-            let exchange = try await bench.store.exchange(
+            let exchange = try await bench.exchange(
                 [
                     AttemptEnd(lease: lease, ending: .succeeded(JSONText("1"))),
                     AttemptEnd(lease: lease, ending: .succeeded(JSONText("2"))),
-                ], claim: nil, now: bench.now)
+                ], claim: nil)
             try expectEqual(exchange.finished, [.recorded(.succeeded), .leaseLost])
             try expectEqual(try await bench.result(job).value, .succeeded(JSONText("1")))
         },

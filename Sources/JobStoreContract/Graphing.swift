@@ -20,9 +20,8 @@ extension Check {
         Check("p4ADependentIsClaimedInTheExchangeThatUnblocksIt") { bench in
             let receipt = try await bench.enqueue(graph: [bench.job(), bench.job(after: [.new(0)])])
             let first = try await bench.claimOne()
-            let exchange = try await bench.store.exchange(
-                [AttemptEnd(lease: first.lease, ending: .succeeded(JSONText("1")))], claim: ClaimRequest(slots: 1),
-                now: bench.now)
+            let exchange = try await bench.exchange(
+                [AttemptEnd(lease: first.lease, ending: .succeeded(JSONText("1")))], claim: ClaimRequest(slots: 1))
             try expectEqual(exchange.claimed.map(\.lease.job), [receipt.jobs[1]])
             // The result of the job's dependency is already durable.
             try expectEqual(
@@ -159,7 +158,7 @@ extension Check {
             var graph = try unwrap(try await bench.store.graph(receipt.graph!))
             // The store may settle this many dependents in several transactions, and serve other requests in between.
             while graph.finishedAt == nil {
-                _ = try await bench.store.exchange([], claim: nil, now: bench.now)
+                _ = try await bench.exchange([], claim: nil)
                 graph = try unwrap(try await bench.store.graph(receipt.graph!))
             }
             try expectEqual(graph.counts[.skipped], 19_999)

@@ -59,7 +59,7 @@ func randomRooms(_ bench: Workbench, seed: UInt64) async throws {
         where Bool.random(using: &random) {
             ends.append(model.end(lease, &random, now: bench.now))
         }
-        _ = try await bench.store.exchange(ends, claim: nil, now: bench.now)
+        _ = try await bench.exchange(ends, claim: nil)
     }
     // The next check on this database begins without open jobs.
     try await bench.cancel(model.jobs.keys.sorted())

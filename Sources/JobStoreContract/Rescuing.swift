@@ -62,7 +62,7 @@ extension Check {
         },
         Check("p14NoJobIsAloneBesideCodeThatWasGivenUp") { bench in
             let (job, _) = try await bench.startJob()
-            bench.store.noteAbandoned(1)
+            bench.store.noteAbandoned(1, by: bench.holder)
             let first = try await bench.restartAndRescue(maxRescues: 0, after: .crash)
             try expectEqual(first.returned, [job])
             // The next process runs no code of abandoned attempts.

@@ -111,8 +111,8 @@ extension Check {
             try expectEqual(
                 try await bench.claim(ClaimRequest(slots: 9, room: ["scarce": 0])).map(\.lease.job), behind)
             // Nothing else can start, so the caller need not claim again.
-            let exchange = try await bench.store.exchange(
-                [], claim: ClaimRequest(slots: 9, room: ["scarce": 0]), now: bench.now)
+            let exchange = try await bench.exchange(
+                [], claim: ClaimRequest(slots: 9, room: ["scarce": 0]))
             try expectEqual(exchange, Exchange(finished: [], claimed: [], nextDueAt: nil))
             let later = try await kinds.enqueue("plenty", "scarce", "plenty")
             try expectEqual(

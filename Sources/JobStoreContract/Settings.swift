@@ -77,11 +77,12 @@ extension Check {
                     definitions: [Definition(name: "other", kind: "gone")],
                     graphs: [GraphDefinition(name: "graph", nodes: [GraphDefinition.Node(name: "a", definition: "x")])])
             )
-            try await bench.store.recordProblems(["other": "no such kind", "graph": "no such node"])
+            try await bench.store.recordProblems(
+                ["other": "no such kind", "graph": "no such node"], by: bench.holder)
             var set = try await bench.store.definitions()
             try expectEqual(set.definitions.map(\.problem), ["no such kind", nil])
             try expectEqual(set.graphs.map(\.problem), ["no such node"])
-            try await bench.store.recordProblems(["step": "new"])
+            try await bench.store.recordProblems(["step": "new"], by: bench.holder)
             set = try await bench.store.definitions()
             try expectEqual(set.definitions.map(\.problem), [nil, "new"])
             try expectEqual(set.graphs.map(\.problem), [nil])
@@ -98,9 +99,9 @@ extension Check {
             var unfurl = upload
             unfurl.name = "unfurl"
             unfurl.accepts = nil
-            try await bench.store.register([upload, unfurl], now: bench.now)
+            try await bench.store.register([upload, unfurl], by: bench.holder, now: bench.now)
             try expectEqual(try await bench.store.definitions().kinds, [unfurl, upload])
-            try await bench.store.register([upload], now: bench.now)
+            try await bench.store.register([upload], by: bench.holder, now: bench.now)
             try expectEqual(try await bench.store.definitions().kinds, [upload])
         },
         Check("everyDatabaseHasTheDefaultQueue") { bench in

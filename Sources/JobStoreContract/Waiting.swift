@@ -53,7 +53,7 @@ extension Check {
             }
             let lease = try await bench.claimOne().lease
             let end = AttemptEnd(lease: lease, ending: .succeeded(JSONText("1")))
-            _ = try await bench.store.exchange([end], claim: nil, now: now)
+            _ = try await bench.exchange([end], claim: nil)
             let dueAt = bench.now + .seconds(60)
             try expectEqual(recorder.jobs.compactMap(\.dueAt), [dueAt, dueAt])
         },

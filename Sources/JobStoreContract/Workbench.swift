@@ -10,25 +10,51 @@ final class Workbench: Sendable {
     /// The number of the definition `step`.
     let step: DefinitionID
     let clock: ContractClock
+    private let name: Holder
+
+    private let life: Mutex<HolderID>
 
     var store: any JobStore { opened.withLock(\.self) }
+    /// The life in which the bench claims jobs.
+    var holder: HolderID { life.withLock(\.self) }
     var now: Timestamp { clock.wall }
 
     init(_ source: StoreSource) async throws {
         self.source = source
         clock = ContractClock(Timestamp(milliseconds: 1_750_000_000_000))
+        name = .bench
         let store = try await source.open(clock)
+        try expectEqual(store.capabilities, source.capabilities, "the store's capabilities:")
         opened = Mutex(store)
+        life = Mutex(try await store.begin(.bench, now: clock.wall).id)
         try await store.change(
             DefinitionChange(definitions: [Definition(name: "step", kind: "noop")]), now: clock.wall)
         step = try unwrap(try await store.definitions().definitions.first { $0.definition.name == "step" }).id
     }
 
-    /// Ends the store and opens its database again, as a restart of the process does. The clock does not change.
+    /// Opens the bench's database a second time, as another daemon does.
+    init(beside other: Workbench, as holder: Holder) async throws {
+        (source, clock, step, name) = (other.source, other.clock, other.step, holder)
+        let store = try await source.open(clock)
+        opened = Mutex(store)
+        life = Mutex(try await store.begin(holder, now: clock.wall).id)
+    }
+
+    /// Ends the store and opens its database again, as a restart of the process does, and begins the next life of its
+    /// holder. The clock does not change.
     func restart() async throws {
         try await end()
         let store = try await source.open(clock)
         opened.withLock { $0 = store }
+        try await begin()
+    }
+
+    /// Begins the next life of the bench's holder.
+    @discardableResult
+    func begin() async throws -> HolderLife {
+        let next = try await store.begin(name, now: now)
+        life.withLock { $0 = next.id }
+        return next
     }
 
     /// Ends the store.
@@ -90,14 +116,18 @@ final class Workbench: Sendable {
 
     // MARK: Running
 
+    func exchange(_ ends: [AttemptEnd], claim: ClaimRequest? = nil) async throws -> Exchange {
+        try await store.exchange(ends, claim: claim, by: holder, now: now)
+    }
+
     func exchange(slots: Int, ageing: Duration = .seconds(300)) async throws -> Exchange {
-        try await store.exchange([], claim: ClaimRequest(slots: slots, ageing: ageing), now: now)
+        try await exchange([], claim: ClaimRequest(slots: slots, ageing: ageing))
     }
 
     /// Claims until the store has found a job, or has looked at all.
     func claim(_ request: ClaimRequest) async throws -> [ClaimedJob] {
         for _ in 0..<100 {
-            let exchange = try await store.exchange([], claim: request, now: now)
+            let exchange = try await exchange([], claim: request)
             let isOver = exchange.nextDueAt.map { $0 > now } ?? true
             if isOver || !exchange.claimed.isEmpty { return exchange.claimed }
         }
@@ -125,7 +155,7 @@ final class Workbench: Sendable {
         _ lease: Lease, _ ending: AttemptEnd.Ending, connections: JSONText? = nil, usage: AttemptUsage? = nil
     ) async throws -> FinishResult {
         let end = AttemptEnd(lease: lease, ending: ending, connections: connections, usage: usage)
-        return try await store.exchange([end], claim: nil, now: now).finished[0]
+        return try await exchange([end]).finished[0]
     }
 
     /// Claims one job and ends it. Enqueues nothing.
@@ -142,7 +172,7 @@ final class Workbench: Sendable {
 
     @discardableResult
     func rescue(maxRescues: Int = 3, after lastEnd: LastEnd = .unexplained) async throws -> RescueReport {
-        try await store.rescueOrphans(maxRescues: maxRescues, after: lastEnd, now: now)
+        try await store.rescue(RescueRequest(maxRescues: maxRescues, after: lastEnd), by: holder, now: now)
     }
 
     /// Restarts the process as after a crash, and rescues the jobs that were running.
@@ -210,6 +240,15 @@ final class Workbench: Sendable {
             throw Violation(description: "expected job \(job) to have a failure")
         }
         return failure
+    }
+}
+
+extension Holder {
+    static let bench = Holder(identity: "bench", name: "one", host: "host", version: "1.0")
+
+    /// Another daemon.
+    static func other(_ number: Int = 2) -> Holder {
+        Holder(identity: "other \(number)", host: "host\(number)", version: "1.1", queues: nil)
     }
 }
 
