@@ -56,11 +56,15 @@ extension Check {
         Check("aJobAskedToStopIsNotTriedAgain", each: [false, true]) { bench, restarts in
             let jobs = [try await bench.enqueue(bench.job()), try await bench.enqueue(bench.job())]
             let leases = try await bench.claim().map(\.lease)
+            let life = bench.holder
             try await bench.cancel(jobs)
-            // The request to cancel survives a restart.
+            // The request to cancel survives a restart, and so does the lease until a rescue (H3).
             if restarts { try await bench.restart() }
-            try expectEqual(try await bench.end(leases[0], .retry(.broken, after: .zero)), .recorded(.cancelled))
-            try expectEqual(try await bench.end(leases[1], .interrupted), .recorded(.cancelled))
+            for (lease, ending) in zip(leases, [.retry(.broken, after: .zero), AttemptEnd.Ending.interrupted]) {
+                let end = AttemptEnd(lease: lease, ending: ending)
+                let answer = try await bench.store.exchange([end], claim: nil, by: life, now: bench.now)
+                try expectEqual(answer.finished, [.recorded(.cancelled)])
+            }
             try expectEqual(try await bench.store.attempts(of: jobs[0]).map(\.retryAt), [nil])
             try expectEqual(try await bench.store.attempts(of: jobs[0]).map(\.outcome), [.failed])
             try expectEqual(try await bench.claim(), [])

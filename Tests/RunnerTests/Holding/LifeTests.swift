@@ -1,5 +1,6 @@
 import Jobs
 import OperationTypes
+import SQLiteStore
 import Testing
 
 @testable import Runner
