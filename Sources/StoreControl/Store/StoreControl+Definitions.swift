@@ -20,6 +20,8 @@ extension StoreControl {
     private static func withProblems(_ set: DefinitionSet, of catalog: Catalog) -> DefinitionSet {
         let problems = catalog.problemsByName
         var set = set
+        // Callers read definitions to show them; a change is checked here.
+        set.version = nil
         for index in set.definitions.indices {
             set.definitions[index].problem = problems[set.definitions[index].definition.name]
         }
