@@ -40,7 +40,8 @@ extension StoreError {
     public var isTransient: Bool {
         switch self {
         case .busy, .diskFull, .unreachable: true
-        case .unanswered, .readOnly, .inputOutput, .commitUnknown, .damaged, .fileLost, .overwritten, .tooManySchedules, .closed,
+        case .unanswered, .readOnly, .inputOutput, .commitUnknown, .damaged, .fileLost, .overwritten, .tooManySchedules,
+            .closed,
             .internalError:
             false
         }

@@ -144,7 +144,9 @@ extension Writer {
             return try settleDependents(of: job.id, .cancelled, now: now)
         }
         // If no row changed, another program wrote to the database. Leave the job alone.
-        guard try claiming.start.runCountingChanges([.job <- job.id, .now <- now, .holder <- holder]) == 1 else { return }
+        guard try claiming.start.runCountingChanges([.job <- job.id, .now <- now, .holder <- holder]) == 1 else {
+            return
+        }
         let input = try claiming.input.first([.job <- job.id]) { $0.json(0) } ?? nil
         let attempt = job.attempt &+ 1
         memory.running[job.id] = RunningJob(
