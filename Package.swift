@@ -297,6 +297,10 @@ let package = Package(
             ], swiftSettings: settings),
         executable("halyard-worker", ["BuiltInWorker"]),
 
+        // The stores by the addresses of their databases: the only place that knows which there are.
+        module("Stores", ["Jobs", "SQLiteStore"]),
+        tests("Stores", ["Jobs"]),
+
         // Control: the verbs, the socket that carries them, and the command line.
         module("ControlProtocol", ["Jobs", "OperationTypes"]),
         tests("ControlProtocol", ["CalendarEvents", "Jobs", "OperationTypes"]),
@@ -338,14 +342,14 @@ let package = Package(
             "Commands",
             [
                 "CalendarEvents", "CivilCalendar", "Client", "ControlProtocol", "JobFiles", "Jobs", "OperationTypes",
-                "SQLiteStore", "StoreControl", "WorkerConformance",
+                "StoreControl", "Stores", "WorkerConformance",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         tests(
             "Commands",
             [
                 "API", "Client", "ControlProtocol", "JobFiles", "Jobs", "OperationTypes", "Programs", "SQLite",
-                "SQLiteInspection", "SQLiteStore", "SampleWorker", "StoreControl",
+                "SQLiteInspection", "SQLiteStore", "SampleWorker", "StoreControl", "Stores",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ], exclude: ["Golden"]),
@@ -359,7 +363,7 @@ let package = Package(
             "Daemon",
             [
                 "API", "CCrashMark", "CalendarEvents", "ControlProtocol", "Definitions", "JobFiles", "Jobs",
-                "OperationTypes", "Processes", "ProgramKind", "Runner", "SQLiteStore", "Settings", "StoreControl",
+                "OperationTypes", "Processes", "ProgramKind", "Runner", "Settings", "StoreControl", "Stores",
                 "Systemd", "WorkerProtocol", "Workers", "YAML",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
@@ -370,8 +374,8 @@ let package = Package(
             "Daemon",
             [
                 "CLinux", "Client", "ControlProtocol", "HalyardClient", "JobFiles", "Jobs", "OperationTypes",
-                "Programs", "Runner", "SQLiteStore", "SampleWorker", "Settings", "Systemd", "WorkerProtocol",
-                "halyard-worker", "halyardd", logging,
+                "Programs", "Runner", "SQLiteStore", "SampleWorker", "Settings", "Stores", "Systemd",
+                "WorkerProtocol", "halyard-worker", "halyardd", logging,
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
         executable("halyardd", ["Daemon"], linking: staticCPlusPlus + staticUnwinder),

@@ -1,8 +1,9 @@
 import Client
 import ControlProtocol
 import Glibc
-import SQLiteStore
+import Jobs
 import StoreControl
+import Stores
 
 /// Opens the daemon's socket or, if no daemon runs, the database.
 struct Connector {
@@ -45,17 +46,19 @@ struct Connector {
                 noDaemon = error
             }
             // A new database would contain no kinds and no definitions, so only the daemon creates one.
-            guard access(database, F_OK) == 0 || errno == EACCES else {
+            guard isURL || access(database, F_OK) == 0 || errno == EACCES else {
                 throw CommandFailure(
                     .unavailable,
                     "\(sentence(noDaemon.message)) There is no database at \(database) either; name it with --database."
                 )
             }
-            do throws(StoreOpenError) {
+            do throws(StoreOpenFailure) {
                 let rest = giveUpAt - ContinuousClock.now
                 return try await openDatabase(purpose, noDaemon: noDaemon, patience: min(rest, .seconds(1)))
             } catch {
-                guard case .locked = error, ContinuousClock.now < giveUpAt else { throw failure(error, noDaemon) }
+                guard case .reserved = error.cause, ContinuousClock.now < giveUpAt else {
+                    throw failure(error, noDaemon)
+                }
             }
             // A daemon that is starting gives no signal before it listens.
             try await Task.sleep(for: pause, clock: .continuous)
@@ -65,10 +68,19 @@ struct Connector {
 
     /// Opens the database for reading, because the daemon did not answer in time.
     func openDatabase(insteadOf silence: ControlProblem) async throws -> Session {
-        do throws(StoreOpenError) {
+        do throws(StoreOpenFailure) {
             return try await openDatabase(.reading, noDaemon: silence, patience: .zero)
         } catch {
             throw silence
+        }
+    }
+
+    /// Whether the database is named by a URL, or by a text that must be one.
+    private var isURL: Bool {
+        do throws(DatabaseAddressProblem) {
+            return try DatabaseAddress(database).path == nil
+        } catch {
+            return true
         }
     }
 
@@ -78,7 +90,7 @@ struct Connector {
         return Session(
             control: control, backend: .daemon(socket: socket), surroundings: surroundings, isJSON: isJSON,
             waitForDaemon: { () throws(ControlProblem) in try await control.waitForDaemon() },
-            openStored: { (path) throws(StoreOpenError) in
+            openStored: { (path) throws(StoreOpenFailure) in
                 var connector = self
                 connector.database = path
                 let gone = ControlProblem(.noDaemon, "The daemon stopped.")
@@ -89,44 +101,41 @@ struct Connector {
     /// - Parameter patience: How long to wait for another command that holds the database.
     private func openDatabase(
         _ purpose: Purpose, noDaemon: ControlProblem, patience: Duration
-    ) async throws(StoreOpenError) -> Session {
-        let store: SQLiteJobStore
-        var lock: DatabaseLock?
-        var holder: LockHolder?
+    ) async throws(StoreOpenFailure) -> Session {
+        let opening = try StoreFactory.opening(at: database, for: .brief)
+        let opened: OpenedStore
+        var reserved: (any ReservedStore)?
+        var user: StoreUser?
         switch purpose {
         case .reading:
-            store = try SQLiteJobStore.openReadOnly(at: database, options: .brief)
-            do throws(StoreOpenError) {
-                holder = try DatabaseLock.holder(ofDatabaseAt: database)
-            } catch {
-                // A user who may read the database but not its lock gets less information.
-            }
+            opened = try await opening.openForReading()
+            user = opening.user
         case .writing:
-            let taken = try await DatabaseLock.acquire(
-                forDatabaseAt: database, as: .command, waiting: max(patience, .zero)
-            ) { _ in }
-            lock = taken
-            store = try SQLiteJobStore.open(taken, options: .brief)
+            let own = try await opening.reserve(as: .command, waiting: max(patience, .zero)) { _ in }
+            reserved = own
+            opened = try await own.open()
         }
         return Session(
             control: StoreControl(
-                store: store, database: store.path, version: Version.current, now: surroundings.now),
-            backend: .database(.init(path: database, socket: socket, holder: holder)), surroundings: surroundings,
+                store: opened.store, database: opened.name, version: Version.current, now: surroundings.now),
+            backend: .database(.init(path: database, socket: socket, holder: user)), surroundings: surroundings,
             isJSON: isJSON,
             waitForDaemon: { () throws(ControlProblem) in throw noDaemon },
             openStored: nil,
-            close: { [lock] in
-                await store.close()
-                lock?.release()
+            close: { [reserved] in
+                await opened.close()
+                reserved?.release()
             })
     }
 
-    private func failure(_ error: StoreOpenError, _ noDaemon: ControlProblem) -> CommandFailure {
-        switch error {
-        case .locked(let path, let pid):
+    private func failure(_ error: StoreOpenFailure, _ noDaemon: ControlProblem) -> CommandFailure {
+        switch error.cause {
+        case .reserved(let pid):
+            let path = database
             let process = pid.map { "process \($0)" } ?? "another process"
-            let holder = try? DatabaseLock.holder(ofDatabaseAt: path)  // If the role is unknown, assume a daemon.
-            switch holder?.role {
+            // If the role is unknown, assume a daemon.
+            let opening = try? StoreFactory.opening(at: database, for: .brief)
+            switch opening?.user?.role {
             case .once:
                 return CommandFailure(
                     .temporary,
@@ -142,8 +151,9 @@ struct Connector {
                 )
             }
         // The daemon's user owns the database, so the caller needs a running daemon, not other permissions.
-        case .readOnlyDirectory, .readOnlyFile: return CommandFailure(noDaemon)
-        case .unreadableFile: return CommandFailure(.permission, "\(error)")
+        case .readOnly: return CommandFailure(noDaemon)
+        case .wrong where isURL: return CommandFailure(.usage, error.description)
+        case .unreadable: return CommandFailure(.permission, "\(error)")
         case .busy: return CommandFailure(.temporary, "\(error)")
         default: return CommandFailure(.inputOutput, "\(error)")
         }

@@ -1,6 +1,6 @@
 import ControlProtocol
 import Jobs
-import SQLiteStore
+import Stores
 
 /// A connection to the daemon or, if no daemon runs, the open database.
 struct Session: Sendable {
@@ -16,7 +16,7 @@ struct Session: Sendable {
         /// The socket on which no daemon answered.
         var socket: String
         /// The process that holds the database nevertheless; nil if none does.
-        var holder: LockHolder?
+        var holder: StoreUser?
 
         /// Describes a daemon that holds the database but does not answer on the socket, because it starts, stops,
         /// or has another socket or none. Nil if no daemon runs.
@@ -49,7 +49,7 @@ struct Session: Sendable {
     let waitForDaemon: @Sendable () async throws(ControlProblem) -> Void
     /// Opens the daemon's database for reading, even if the daemon is gone; nil if the session itself is a
     /// database.
-    let openStored: (@Sendable (_ database: String) async throws(StoreOpenError) -> Session)?
+    let openStored: (@Sendable (_ database: String) async throws(StoreOpenFailure) -> Session)?
     /// Closes the connection, or closes the database and releases its lock.
     let close: @Sendable () async -> Void
 
@@ -114,7 +114,7 @@ struct Session: Sendable {
 
     private static func mayPass(_ error: any Error) -> Bool {
         switch error {
-        case StoreOpenError.busy, StoreOpenError.locked: true
+        case let failure as StoreOpenFailure: failure.mayPass
         case let problem as ControlProblem: problem.code == .unavailable
         default: false
         }

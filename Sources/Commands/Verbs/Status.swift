@@ -1,6 +1,6 @@
 import ArgumentParser
 import ControlProtocol
-import SQLiteStore
+import Stores
 
 extension Halyard {
     struct Status: Verb {

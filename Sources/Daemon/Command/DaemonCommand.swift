@@ -227,9 +227,22 @@ public struct DaemonCommand: ParsableCommand {
             let parts = setting.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             flags[String(parts[0])] = String(parts[1])
         }
-        if let database { flags["database"] = try absolute(database) }
+        if let database { flags["database"] = try absoluteAddress(database) }
         if let socket { flags["socket"] = try absolute(socket) }
         return flags
+    }
+
+    /// Completes a relative path to a database. A URL, or a text that must be one, stays unchanged for the check of the
+    /// configuration.
+    private func absoluteAddress(_ text: String) throws(DaemonFailure) -> String {
+        let path: String?
+        do throws(DatabaseAddressProblem) {
+            path = try DatabaseAddress(text).path
+        } catch {
+            path = nil
+        }
+        guard let path else { return text }
+        return try absolute(path)
     }
 
     /// Completes a relative path from the command line with the current directory.

@@ -1,8 +1,8 @@
 import API
 import ControlProtocol
 import Glibc
-import SQLiteStore
 import Settings
+import Stores
 
 /// The reasons why the daemon could not start with a configuration on this machine, each with its configuration
 /// key. The check only reads; it creates and changes nothing.
@@ -36,7 +36,7 @@ struct ConfigurationCheck: Sendable, Hashable {
         // A start finds the problems below by itself, when it opens the database and the socket. A check cannot
         // know whether the service manager will create the folders.
         guard purpose == .check else { return }
-        checkDatabase(configuration.database)
+        checkDatabase(configuration)
         if configuration.socket.utf8.count > ControlSocket.maxPathBytes {
             add("socket", SocketError.pathTooLong(path: configuration.socket, limit: ControlSocket.maxPathBytes))
         }
@@ -114,14 +114,16 @@ struct ConfigurationCheck: Sendable, Hashable {
     }
 
     /// Checks the database as a start does, without the steps that change it.
-    private mutating func checkDatabase(_ path: String) {
-        do throws(StoreOpenError) {
-            if let unchecked = try SQLiteJobStore.check(databaseAt: path) { warnings.append("database: \(unchecked)") }
+    private mutating func checkDatabase(_ configuration: DaemonConfiguration) {
+        let path = configuration.database
+        do throws(StoreOpenFailure) {
+            let opening = try StoreFactory.opening(configuration.address, for: .lasting)
+            if let unchecked = try opening.check() { warnings.append("database: \(unchecked)") }
         } catch {
-            switch error {
+            switch error.cause {
             // `checkParent` checks the folder.
-            case .missingFile, .missingDirectory: return
-            case .unreadableFile:
+            case .missing: return
+            case .unreadable:
                 // If the folder is not accessible, `checkParent` reports that instead.
                 guard access(folder(of: path), X_OK) == 0 else { return }
                 add("database", "\(path) cannot be read", EACCES, remedy: "give the daemon's user read permission")
@@ -140,7 +142,7 @@ struct ConfigurationCheck: Sendable, Hashable {
         if mayBeCreatedByServiceManager(parent) {
             warnings.append("\(key): there is no folder \(parent); create it, or let the service manager create it")
         } else if key == "database" {
-            add(key, StoreOpenError.missingDirectory(path: parent))
+            add(key, StoreOpenFailure.missingDirectory(parent))
         } else {
             errors.append("\(key): there is no folder \(parent). Create it, or set another path for the \(key).")
         }

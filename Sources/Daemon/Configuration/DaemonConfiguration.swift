@@ -6,8 +6,10 @@ import Systemd
 
 /// Everything an administrator sets; `config/halyard.yaml` explains each value.
 public struct DaemonConfiguration: Sendable {
-    /// The path of the SQLite database.
+    /// The path of the SQLite database. With another database, the daemon keeps its own files next to this path.
     public var database = StandardPaths.database
+    /// The URL of the database, if it is on a server.
+    public var databaseURL: String?
     /// The path of the control socket.
     public var socket = StandardPaths.socket
     /// The group that may connect to the socket; nil for the group of the process.
@@ -65,6 +67,17 @@ public struct DaemonConfiguration: Sendable {
         if let runtime = service.runtimeDirectory { socket = runtime + "/halyard.sock" }
         if let configuration = service.configurationDirectory { definitions = configuration + "/definitions.yaml" }
         credentialFolder = service.credentialsDirectory
+    }
+
+    /// The place of the database.
+    var address: DatabaseAddress {
+        get { databaseURL.map { .postgresql(url: $0) } ?? .file(path: database) }
+        set {
+            switch newValue {
+            case .file(let path): (database, databaseURL) = (path, nil)
+            case .postgresql(let url): databaseURL = url
+            }
+        }
     }
 
     /// The folder of the spool, with the default resolved.

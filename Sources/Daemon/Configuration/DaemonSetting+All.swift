@@ -11,7 +11,7 @@ extension DaemonSetting {
     /// All keys: first those of the daemon, in the order of `config/halyard.yaml`, then those of the built-in worker.
     static let all: [DaemonSetting] =
         [
-            .path("database", \.database),
+            .one("database", \.address, DatabaseAddress.init(setting:)),
             .path("socket", \.socket),
             .one("socket_group", \.socketGroup) { $0.isEmpty ? nil : $0 },
             .one(
@@ -44,4 +44,17 @@ extension DaemonSetting {
             .paths("program.roots", \.programRoots).live(),
             .optionalPath("program.directory", \.programFolder),
         ] + WorkerSetting.all.filter { !ownKeys.contains($0.key) }.map { .worker($0) }
+}
+
+extension DatabaseAddress {
+    @Sendable fileprivate init(setting text: String) throws(SettingProblem) {
+        do throws(DatabaseAddressProblem) {
+            self = try DatabaseAddress(text)
+        } catch {
+            guard error == .empty else { throw SettingProblem("is invalid: \(error)") }
+            self = .file(path: text)
+        }
+        guard let path, AbsolutePath.parse(path) == nil else { return }
+        throw SettingProblem("is \"\(text)\"; write \(AbsolutePath.valid)")
+    }
 }

@@ -3,7 +3,7 @@ import ControlProtocol
 import Glibc
 import Jobs
 import Runner
-import SQLiteStore
+import Stores
 import Systemd
 
 /// Why the daemon failed: the exit status for the shell and the service manager, and the reason for people.
@@ -69,7 +69,7 @@ public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
         case let error as KernelTimerError:
             self.init(.inputOutput, sentence(error.description), errno: error.errorNumber)
         case let error as KindRegistryProblem: self.init(.configuration, error.description, errno: EINVAL)
-        case let error as StoreOpenError: self.init(error)
+        case let error as StoreOpenFailure: self.init(error)
         case let error as StoreError: self.init(error)
         default: self.init(.defect, "\(error). This is a defect; please report it.", errno: EIO)
         }
@@ -84,15 +84,14 @@ public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
             errno: ENOEXEC)
     }
 
-    private init(_ error: StoreOpenError) {
+    private init(_ error: StoreOpenFailure) {
         let (status, code): (Status, Int32) =
-            switch error {
-            case .locked, .lockedUnderAnotherName, .stillCached, .unsyncedWithReader: (.temporary, EBUSY)
+            switch error.cause {
+            case .reserved: (.temporary, EBUSY)
             case .busy: (.temporary, EAGAIN)
-            case .diskFull, .noRoomToMigrate: (.temporary, ENOSPC)
-            case .system(_, _, let code): (.inputOutput, code)
-            case .sqlite: (.inputOutput, EIO)
-            default: (.configuration, EINVAL)
+            case .passing(let code): (.temporary, code)
+            case .inputOutput(let code): (.inputOutput, code)
+            case .missing, .unreadable, .readOnly, .otherProgram, .wrong: (.configuration, EINVAL)
             }
         self.init(status, error.description, errno: code)
     }
@@ -102,6 +101,7 @@ public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
             switch error {
             case .busy: (.inputOutput, EBUSY)
             case .diskFull: (.inputOutput, ENOSPC)
+            case .unreachable: (.temporary, EHOSTUNREACH)
             // A restart would fail in the same way, and the running jobs would count as crashed.
             case .readOnly: (.configuration, EROFS)
             // Even damage may be a temporary read error. Only a start can confirm it on the disk.

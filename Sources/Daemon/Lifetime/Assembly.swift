@@ -6,9 +6,9 @@ import Jobs
 import Logging
 import ProgramKind
 import Runner
-import SQLiteStore
 import ServiceLifecycle
 import StoreControl
+import Stores
 import Systemd
 import UnixSignals
 
@@ -16,7 +16,8 @@ import UnixSignals
 struct Assembly {
     private let configuration: DaemonConfiguration
     private let surroundings: DaemonSurroundings
-    private let store: SQLiteJobStore
+    private let opened: OpenedStore
+    private let store: any JobStore
     private let workers: WorkerSet
     private let kinds: KindExchange
     private let live: LiveConfiguration
@@ -41,7 +42,7 @@ struct Assembly {
     ///
     /// - Parameter endpoint: Nil if the daemon runs the stored jobs once, without callers.
     init(
-        _ configuration: DaemonConfiguration, _ surroundings: DaemonSurroundings, _ store: SQLiteJobStore,
+        _ configuration: DaemonConfiguration, _ surroundings: DaemonSurroundings, _ opened: OpenedStore,
         after lastEnd: LastEnd, _ workers: WorkerSet, _ registry: KindRegistry, _ endpoint: ControlEndpoint?,
         _ ending: HangGuard
     ) async throws {
@@ -51,9 +52,11 @@ struct Assembly {
         let notifier = surroundings.notifier
         self.configuration = configuration
         self.surroundings = surroundings
+        self.opened = opened
+        let store = opened.store
         self.store = store
         self.workers = workers
-        files = JobFiles(nextTo: store.path)
+        files = JobFiles(nextTo: opened.home)
         workers.programs.keep(in: JobProgramFiles(files, logger: logger))
         self.ending = ending
         hang = HangGuard(notifier: notifier, logger: logger, onHang: surroundings.onHang)
@@ -61,7 +64,7 @@ struct Assembly {
         let keeper = DefinitionKeeper(store: store, logger: logger)
         self.keeper = keeper
         let runner = JobRunner(
-            store: store, as: .thisDaemon(of: store.path), kinds: registry, settings: configuration.runner,
+            store: store, as: .thisDaemon(of: opened.home), kinds: registry, settings: configuration.runner,
             after: lastEnd, logger: logger,
             beforeEachExchange: surroundings.beforeEachExchange
         ) { child throws(JobFailure) in
@@ -158,7 +161,7 @@ struct Assembly {
                     proveProgress: { await runner.proveProgress() }, whatHangs: { runner.snapshot.whatHangs }))
         }
         if let watched = surroundings.memoryPressure {
-            services.append(MemoryService(watched: watched, store: store, logger: logger))
+            services.append(MemoryService(watched: watched, releaseMemory: opened.releaseMemory, logger: logger))
         }
         return services
     }
@@ -214,19 +217,12 @@ struct Assembly {
     }
 
     private var problems: @Sendable () -> [String] {
-        let (hang, ending, keeper, store, workers) = (hang, ending, keeper, store, workers)
-        let maxLogBytes = 8 * surroundings.store.walBytes
+        let (hang, ending, keeper, opened, workers) = (hang, ending, keeper, opened, workers)
         return {
             var problems = [hang.problem, ending.problem].compactMap(\.self) + workers.problems
             let refused = keeper.refused
             if refused > 0 { problems.append("\(refused) definitions refused, see halyard definitions list") }
-            let log = store.logBytes
-            if log > maxLogBytes {
-                problems.append(
-                    "the write-ahead log has \(log >> 20) MiB because of a long read; end that read (an open sqlite3 shell?)"
-                )
-            }
-            return problems
+            return problems + opened.problems()
         }
     }
 
@@ -253,7 +249,7 @@ struct Assembly {
             },
             reload: { () throws(ControlProblem) in try await reloader.reload() })
         let control = StoreControl(
-            store: store, database: store.path, version: Version.current, daemon: hooks, catalog: keeper.catalog,
+            store: store, database: opened.name, version: Version.current, daemon: hooks, catalog: keeper.catalog,
             now: { wallClock() })
         try await control.recoverSpool()
         try await control.recoverFiles()

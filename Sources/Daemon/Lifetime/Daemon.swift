@@ -1,8 +1,7 @@
 import API
-import Glibc
 import Jobs
 import Logging
-import SQLiteStore
+import Stores
 import Systemd
 
 /// The whole daemon, from the lock on its database to the last recorded attempt.
@@ -20,15 +19,16 @@ public enum Daemon {
         _ configuration: DaemonConfiguration, in surroundings: DaemonSurroundings = DaemonSurroundings()
     ) async throws {
         let workers = await WorkerSet(configuration, in: surroundings)
-        var lock: DatabaseLock?
+        var reserved: (any ReservedStore)?
         // The workers end first: the next daemon must not start while one of them writes files.
-        defer { lock?.release() }
+        defer { reserved?.release() }
         do {
             for warning in workers.warnings { surroundings.logger.warning("\(warning)") }
-            try await check(configuration, with: workers, in: surroundings)
-            let acquired = try await acquireLock(configuration, in: surroundings)
-            lock = acquired
-            try await run(configuration, holding: acquired, with: workers, in: surroundings)
+            let opening = try surroundings.opening(configuration)
+            try await check(configuration, isNew: opening.isNew, with: workers, in: surroundings)
+            let own = try await reserve(opening, in: surroundings)
+            reserved = own
+            try await run(configuration, on: own, with: workers, in: surroundings)
         } catch {
             await workers.close()
             throw error
@@ -39,38 +39,42 @@ public enum Daemon {
     }
 
     private static func run(
-        _ configuration: DaemonConfiguration, holding lock: DatabaseLock, with workers: WorkerSet,
+        _ configuration: DaemonConfiguration, on reserved: any ReservedStore, with workers: WorkerSet,
         in surroundings: DaemonSurroundings
     ) async throws {
-        let lastEnd = lock.lastEnd
-        if surroundings.handlesSignals { lock.marksCrashes() }
-        try narrowModes(configuration, in: surroundings)
+        let lastEnd = reserved.lastEnd
+        if surroundings.handlesSignals { reserved.marksCrashes() }
+        for change in try reserved.narrowModes() { surroundings.logger.warning("\(change)") }
         try configuration.makeFolders()
         try await workers.prepare(configuration, in: surroundings)
         let ending = HangGuard(
             notifier: surroundings.notifier, logger: surroundings.logger, onHang: surroundings.onHang)
         defer { ending.ended() }
         let endpoint = surroundings.runsOnce ? nil : try ControlEndpoint(configuration, passed: surroundings.socket)
-        let store = try await closing(endpoint) { try open(lock, configuration, in: surroundings) }
+        let opened = try await closing(endpoint) {
+            surroundings.notifier.status("starting; opening \(configuration.address)")
+            return try await reserved.open()
+        }
+        for warning in opened.warnings { surroundings.logger.warning("\(warning)") }
         do {
             let assembly = try await closing(endpoint) {
-                let registry = try workers.assign(known: try await store.definitions().kinds)
+                let registry = try workers.assign(known: try await opened.store.definitions().kinds)
                 return try await Assembly(
-                    configuration, surroundings, store, after: lastEnd, workers, registry, endpoint, ending)
+                    configuration, surroundings, opened, after: lastEnd, workers, registry, endpoint, ending)
             }
             try await assembly.run()
         } catch {
-            await store.close()
+            await opened.close()
             throw error
         }
-        await store.close()
+        await opened.close()
     }
 
     /// A database is created only if nothing else prevents the start.
     private static func check(
-        _ configuration: DaemonConfiguration, with workers: WorkerSet, in surroundings: DaemonSurroundings
+        _ configuration: DaemonConfiguration, isNew: Bool, with workers: WorkerSet,
+        in surroundings: DaemonSurroundings
     ) async throws {
-        let isNew = access(configuration.database, F_OK) != 0
         // The first definitions of a new database cannot be checked without the worker's kinds.
         if let reason = workers.builtInFault {
             if isNew { throw DaemonFailure(ofWorker: reason) }
@@ -90,48 +94,22 @@ public enum Daemon {
         }
     }
 
-    private static func acquireLock(
-        _ configuration: DaemonConfiguration, in surroundings: DaemonSurroundings
-    ) async throws -> DatabaseLock {
+    private static func reserve(
+        _ opening: any StoreOpening, in surroundings: DaemonSurroundings
+    ) async throws -> any ReservedStore {
         let notifier = surroundings.notifier
-        notifier.status("starting; opening \(configuration.database)")
+        let address = opening.address
+        notifier.status("starting; opening \(address)")
         // Checking, migrating and recovering a large database may take longer than the unit's TimeoutStartSec=.
         // The service manager ends a start that also exceeds this extension.
         notifier.send(.extendTimeout(by: .seconds(600)))
-        return try await DatabaseLock.acquire(
-            forDatabaseAt: configuration.database, as: surroundings.runsOnce ? .once : .daemon,
-            waiting: surroundings.lockPatience
-        ) { holder in
-            let who = holder.pid.map { "process \($0)" } ?? "another process"
-            notifier.status("starting; waiting for \(who), a command that is using \(configuration.database)")
-            surroundings.logger.notice("waiting for \(who), which is using \(configuration.database)")
+        return try await opening.reserve(
+            as: surroundings.runsOnce ? .once : .daemon, waiting: surroundings.lockPatience
+        ) { user in
+            let who = user.pid.map { "process \($0)" } ?? "another process"
+            notifier.status("starting; waiting for \(who), a command that is using \(address)")
+            surroundings.logger.notice("waiting for \(who), which is using \(address)")
         }
-    }
-
-    private static func narrowModes(
-        _ configuration: DaemonConfiguration, in surroundings: DaemonSurroundings
-    ) throws(StoreOpenError) {
-        do throws(StoreOpenError) {
-            try SQLiteJobStore.checkHeader(ofDatabaseAt: configuration.database)
-            for change in DatabaseModes.narrow(configuration.database) { surroundings.logger.warning("\(change)") }
-        } catch {
-            // The file of another program keeps its mode, and no file is created next to it.
-            if error.isOfAnotherProgram { throw error }
-            // Opening the database creates it, or reports the problem in more detail.
-        }
-    }
-
-    private static func open(
-        _ lock: DatabaseLock, _ configuration: DaemonConfiguration, in surroundings: DaemonSurroundings
-    ) throws -> SQLiteJobStore {
-        surroundings.notifier.status("starting; opening \(configuration.database)")
-        let store = try SQLiteJobStore.open(lock, options: surroundings.store)
-        if !store.isWatchingFiles {
-            surroundings.logger.warning(
-                "cannot watch the database's files, because the limit on inotify instances is reached; a removed database is noticed only at the next write. Raise fs.inotify.max_user_instances"
-            )
-        }
-        return store
     }
 
     /// Closes the endpoint if a step of the start fails. Once the services run, the server closes it.

@@ -3,7 +3,7 @@ import Glibc
 import Jobs
 import Logging
 import Processes
-import SQLiteStore
+import Stores
 import Systemd
 
 /// The parts of a daemon that its process provides. The defaults are for tests: no notifications, no signal handling,
@@ -36,8 +36,10 @@ public struct DaemonSurroundings: Sendable {
     public var logThreshold = LogThreshold(.info)
     /// The logger of the daemon and all its parts.
     public var logger = Logger(label: "halyardd")
-    /// The options for opening the store.
-    public var store = StoreOptions()
+    /// Returns the way to the configured database.
+    public var opening: @Sendable (DaemonConfiguration) throws -> any StoreOpening = { configuration in
+        try StoreFactory.opening(configuration.address, for: .lasting)
+    }
     /// How long the start waits for a command that holds the database.
     public var lockPatience: Duration = .seconds(30)
     /// How long the daemon may take to end, in addition to the drain and the grace periods.

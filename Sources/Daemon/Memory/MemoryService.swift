@@ -1,7 +1,6 @@
 import API
 import Jobs
 import Logging
-import SQLiteStore
 import ServiceLifecycle
 import Systemd
 
@@ -9,7 +8,8 @@ import Systemd
 struct MemoryService: Service {
     /// The file to watch and what to write to it, from the environment that systemd set.
     let watched: (path: String, setting: String?)
-    let store: SQLiteJobStore
+    /// Frees the store's caches, and returns how many bytes.
+    let releaseMemory: @Sendable () async -> Int
     let logger: Logger
 
     func run() async throws {
@@ -22,7 +22,7 @@ struct MemoryService: Service {
         defer { pressure.end() }
         await cancelWhenGracefulShutdown {
             for await _ in wakeups.stream {
-                let bytes = await store.releaseMemory()
+                let bytes = await releaseMemory()
                 FreedMemory.returnToSystemSoon()
                 logger.debug("memory is low: freed \(bytes / 1024) KiB of caches")
             }

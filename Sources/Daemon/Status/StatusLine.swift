@@ -4,7 +4,8 @@ import Runner
 /// The one line of `systemctl status`: a verb, then numbers, then what an administrator should know.
 struct StatusLine: Sendable {
     var runner: RunnerSnapshot
-    var counts: StateCounts
+    /// The counts of jobs; nil if the database cannot be read at the moment.
+    var counts: StateCounts?
     var nextDueAt: Timestamp?
     var problems: [String]
 
@@ -13,15 +14,19 @@ struct StatusLine: Sendable {
         var line: String
         switch runner.phase {
         case .starting:
-            line = "recovering; \(counts[.running]) to rescue"
+            line = "recovering; \(counts?[.running] ?? 0) to rescue"
         case .running:
             // The problem comes first: callers are refused although everything else looks well.
             let verb =
                 if let problem = runner.problem { "cannot write: \(problem)" } else {
-                    runner.running > 0 ? "running" : "idle"
+                    runner.hasLapsed ? "waiting for its lease" : runner.running > 0 ? "running" : "idle"
                 }
-            line = "\(verb); \(runner.running) running, \(counts[.ready]) ready, \(counts[.scheduled]) scheduled"
-            if counts[.blocked] > 0 { line += ", \(counts[.blocked]) blocked" }
+            line = "\(verb); \(runner.running) running"
+            if runner.problem != nil, runner.hasLapsed { line += " (the lease was lost, and the attempts stopped)" }
+            if let counts {
+                line += ", \(counts[.ready]) ready, \(counts[.scheduled]) scheduled"
+                if counts[.blocked] > 0 { line += ", \(counts[.blocked]) blocked" }
+            }
             if let nextDueAt { line += ", next \(localTime(nextDueAt))" }
         case .draining(let left):
             let seconds = max(0, (left.milliseconds + 999) / 1000)

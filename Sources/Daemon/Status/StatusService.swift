@@ -49,7 +49,12 @@ struct StatusService: Service {
             notifier.status(line.text { localTime($0, now: now) })
         } catch {
             // An error that ends the store also ends the runner, which reports it.
-            logger.debug("no status: \(error)")
+            logger.debug("no counts for the status: \(error)")
+            guard error.isPassing else { return true }
+            var runner = snapshot
+            runner.problem = runner.problem ?? error
+            let line = StatusLine(runner: runner, counts: nil, nextDueAt: nil, problems: problems())
+            notifier.status(line.text { localTime($0, now: wallClock()) })
         }
         // The remaining seconds change without an event.
         switch snapshot.phase {

@@ -2,8 +2,8 @@ import Client
 import ControlProtocol
 import JobFiles
 import Jobs
-import SQLiteStore
 import StoreControl
+import Stores
 import Synchronization
 import Testing
 
@@ -22,26 +22,28 @@ import Testing
             control: control, backend: .daemon(socket: shop.socket),
             surroundings: .captured(output: Capture(), errors: errors), isJSON: false,
             waitForDaemon: { () throws(ControlProblem) in try await control.waitForDaemon() },
-            openStored: { (path) throws(StoreOpenError) in
+            openStored: { (path) throws(StoreOpenFailure) in
                 if let failure = failures.next() { throw failure }
-                let store = try SQLiteJobStore.openReadOnly(at: path, options: .brief)
+                let opened = try await StoreFactory.opening(at: path, for: .brief).openForReading()
                 return Session(
-                    control: StoreControl(store: store, database: path, version: "", now: { Samples.now }),
+                    control: StoreControl(store: opened.store, database: path, version: "", now: { Samples.now }),
                     backend: .daemon(socket: shop.socket),
                     surroundings: .captured(output: Capture(), errors: errors), isJSON: false,
                     waitForDaemon: { () throws(ControlProblem) in },
-                    openStored: nil, close: { await store.close() })
+                    openStored: nil, close: opened.close)
             }, close: {})
     }
 
     private final class Failures: Sendable {
-        private let state: Mutex<(left: [StoreOpenError], opened: Int)>
+        private let state: Mutex<(left: [StoreOpenFailure], opened: Int)>
 
-        init(_ failures: StoreOpenError...) { state = Mutex((failures, 0)) }
+        init(_ causes: StoreOpenFailure.Cause...) {
+            state = Mutex((causes.map { StoreOpenFailure($0, "it fails") }, 0))
+        }
 
         var opened: Int { state.withLock(\.opened) }
 
-        func next() -> StoreOpenError? {
+        func next() -> StoreOpenFailure? {
             state.withLock { state in
                 state.opened += 1
                 return state.left.isEmpty ? nil : state.left.removeFirst()
@@ -165,7 +167,7 @@ import Testing
         let shop = try await Workshop()
         _ = try await shop.run("enqueue", "unfurl", "http://a/")
         _ = try await shop.run("cancel", "1")
-        let session = try await session(shop, failures: Failures(.unreadableFile(path: shop.database)))
+        let session = try await session(shop, failures: Failures(.unreadable))
         let told = try await told(session, .job(JobID(1)), patience: .milliseconds(1))
         #expect(told.lines.count == 1 && told.lines[0].hasPrefix("the daemon stopped; waiting up to 1ms"))
         #expect(told.failure?.exit == .temporary)
@@ -174,17 +176,16 @@ import Testing
     @Test func onlyADatabaseInUseIsTriedAgain() async throws {
         let shop = try await Workshop()
         _ = try await shop.run("enqueue", "unfurl", "http://a/")
-        let path = shop.database
         func read(_ failures: Failures, patience: Duration) async throws -> JobID? {
             try await session(shop, failures: failures).readStored(patience: patience) {
                 try await $0.job(JobID(1)).job.id
             }
         }
-        let busy = Failures(.busy(path: path), .locked(path: path, pid: nil))
+        let busy = Failures(.busy, .reserved(pid: nil))
         #expect(try await read(busy, patience: .seconds(60)) == JobID(1))
-        let impatient = Failures(.busy(path: path))
+        let impatient = Failures(.busy)
         #expect(try await read(impatient, patience: .zero) == nil)
-        let missing = Failures(.missingFile(path: path))
+        let missing = Failures(.missing)
         #expect(try await read(missing, patience: .seconds(60)) == nil)
         #expect([busy, impatient, missing].map(\.opened) == [3, 1, 1])
     }
@@ -209,7 +210,7 @@ import Testing
         let shop = try await Workshop()
         let errors = Capture()
         let session = try await session(
-            shop, failures: Failures(.missingFile(path: shop.database)), errors: errors)
+            shop, failures: Failures(.missing), errors: errors)
         try await FailureNotes(session: session).report([JobID(1): .failed])
         try session.surroundings.errors.flush()
         #expect(errors.text.contains("the reasons for the failures are unknown: No daemon listens"))

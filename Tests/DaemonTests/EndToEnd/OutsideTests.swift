@@ -3,6 +3,7 @@ import Glibc
 import Logging
 import Programs
 import SQLiteStore
+import Stores
 import Systemd
 import Testing
 
@@ -274,7 +275,10 @@ import Testing
         configuration.statusInterval = .milliseconds(1)
         var surroundings = DaemonSurroundings()
         surroundings.notifier = Notifier(bed.notifications.address)
-        surroundings.store = StoreOptions(walBytes: 32 << 10, checkpointPages: 8)
+        surroundings.opening = { configuration in
+            FileOpening(
+                path: configuration.database, options: StoreOptions(walBytes: 32 << 10, checkpointPages: 8))
+        }
         surroundings.logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let (handles, ready) = AsyncStream.makeStream(of: DaemonHandle.self)
         surroundings.onReady = { ready.yield($0) }

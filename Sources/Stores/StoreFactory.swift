@@ -1,0 +1,44 @@
+import Jobs
+
+/// Finds the store for an address. Only this target knows which stores there are.
+public enum StoreFactory {
+    /// The ways in which a process uses a database.
+    public enum Use: Sendable, Hashable {
+        /// As a daemon, for as long as it runs.
+        case lasting
+        /// For one request.
+        case brief
+    }
+
+    /// Returns the way to the database at an address; opens nothing.
+    ///
+    /// - Throws: ``StoreOpenFailure`` if this program has no store for the address.
+    public static func opening(
+        _ address: DatabaseAddress, for use: Use
+    ) throws(StoreOpenFailure) -> any StoreOpening {
+        switch address {
+        case .file(let path): return FileOpening(path: path, for: use)
+        case .postgresql:
+            throw StoreOpenFailure(
+                .wrong,
+                "\(address) is a database of a PostgreSQL server, but this build has no PostgreSQL store. Name a file instead."
+            )
+        }
+    }
+
+    /// Reads an address and returns the way to its database; opens nothing.
+    ///
+    /// - Throws: ``StoreOpenFailure`` if the text is not an address, or if this program has no store for it.
+    public static func opening(
+        at text: String, for use: Use
+    ) throws(StoreOpenFailure) -> any StoreOpening {
+        let address: DatabaseAddress
+        do throws(DatabaseAddressProblem) {
+            address = try DatabaseAddress(text)
+        } catch {
+            let clause = error.description
+            throw StoreOpenFailure(.wrong, clause.prefix(1).uppercased() + clause.dropFirst() + ".")
+        }
+        return try opening(address, for: use)
+    }
+}
