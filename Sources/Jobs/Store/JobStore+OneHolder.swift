@@ -2,7 +2,12 @@
 extension JobStore {
     /// The number of the last life that lasts. Begins one if there is none.
     package func anyHolder(now: Timestamp) async throws(StoreError) -> HolderID {
-        if let known = try await holders().last(where: { $0.endedAt == nil }) { return known.id }
+        // The life of a process that died without a goodbye is still listed.
+        if let known = try await holders().last(where: { $0.endedAt == nil }),
+            case .renewed = try await renew(known.id, now: now)
+        {
+            return known.id
+        }
         return try await begin(.tool, now: now).id
     }
 
