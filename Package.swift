@@ -157,6 +157,15 @@ let package = Package(
             ],
             exclude: ["Golden"]),
 
+        // PostgreSQL. The target loads libpq at run time, so that a machine without PostgreSQL does not need it.
+        .target(name: "CPostgreSQL", linkerSettings: [.linkedLibrary("dl")]),
+        module("PostgreSQL", ["CPostgreSQL"]),
+        // A server for tests.
+        .target(
+            name: "PostgresServer", dependencies: ["PostgreSQL"], path: "Tests/PostgresServer",
+            swiftSettings: settings),
+        tests("PostgreSQL", ["PostgresServer"]),
+
         // Running jobs.
         .systemLibrary(name: "CTimerFD"),
         module(

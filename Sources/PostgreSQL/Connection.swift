@@ -1,0 +1,303 @@
+import CPostgreSQL
+import Glibc
+
+/// A connection to a PostgreSQL server, used by one thread at a time.
+///
+/// Every call blocks its thread until the server has answered, or until ``ConnectionOptions/answerTimeout`` is over. So
+/// it belongs on a thread of its own, never in Swift's shared pool. After an error whose cause is
+/// ``PostgresError/Cause/lost`` the connection is closed, and every later call fails.
+public final class Connection {
+    private var connection: OpaquePointer?
+    private let options: ConnectionOptions
+    private var prepared: Set<Int> = []
+    /// The server for people: host, port and database, without a password.
+    public let server: String
+
+    /// Connects to a server.
+    ///
+    /// - Parameter url: A URL such as `postgresql://user@host/database`, or `name=value` pairs, as libpq accepts them.
+    ///   What it leaves out comes from the usual environment (`PGHOST`, `~/.pgpass`).
+    /// - Throws: ``PostgresError`` if the library is missing or the server does not accept the connection in time.
+    public init(to url: String, options: ConnectionOptions = ConnectionOptions()) throws(PostgresError) {
+        if let problem = halyard_pq_load() {
+            throw PostgresError(.noLibrary, message: String(cString: problem))
+        }
+        self.options = options
+        let parameters = options.parameters(url: url)
+        let connection = withCStrings(parameters.map(\.name)) { names in
+            withCStrings(parameters.map(\.value)) { values in halyard_pq_connectStartParams(names, values, 1) }
+        }
+        guard let connection else { throw PostgresError(.unreachable, message: "There is no memory to connect.") }
+        do throws(PostgresError) {
+            server = try Self.connect(connection, timeout: options.connectTimeout)
+        } catch {
+            halyard_pq_finish(connection)
+            throw error
+        }
+        self.connection = connection
+        _ = halyard_pq_setnonblocking(connection, 1)
+        // Notices are for people at a terminal; the default prints them to the standard error.
+        _ = halyard_pq_setNoticeProcessor(connection, { _, _ in }, nil)
+    }
+
+    deinit { if let connection { halyard_pq_finish(connection) } }
+
+    private static func connect(_ connection: OpaquePointer, timeout: Duration) throws(PostgresError) -> String {
+        let deadline = ContinuousClock.now + timeout
+        var state = Int32(HALYARD_PQ_POLLING_WRITING)
+        while state != Int32(HALYARD_PQ_POLLING_OK) {
+            if halyard_pq_status(connection) == 1 || state == Int32(HALYARD_PQ_POLLING_FAILED) {
+                let message = message(of: connection)
+                throw PostgresError(.unreachable, message: message)
+            }
+            let isWriting = state == Int32(HALYARD_PQ_POLLING_WRITING)
+            guard isReady(halyard_pq_socket(connection), isWriting: isWriting, until: deadline) else {
+                throw PostgresError(.unreachable, message: "The server did not answer within \(timeout).")
+            }
+            state = halyard_pq_connectPoll(connection)
+        }
+        let host = String(cString: halyard_pq_host(connection))
+        return "\(host):\(String(cString: halyard_pq_port(connection)))/\(String(cString: halyard_pq_db(connection)))"
+    }
+
+    // MARK: Asking
+
+    /// Runs constant statements without parameters, separated by semicolons.
+    ///
+    /// - Returns: The rows of the last statement, whose values are texts (``Row/string(_:)``).
+    /// - Throws: ``PostgresError``. The statements before the one that failed are undone too.
+    @discardableResult
+    public func run(_ sql: String) throws(PostgresError) -> Rows {
+        let connection = try open()
+        try sent(halyard_pq_sendQuery(connection, sql))
+        return try answer()
+    }
+
+    /// Runs a statement with its arguments.
+    ///
+    /// - Returns: The rows of the answer.
+    /// - Throws: ``PostgresError``.
+    @discardableResult
+    public func run(_ statement: Statement, _ arguments: [Argument] = []) throws(PostgresError) -> Rows {
+        let connection = try open()
+        let name = "halyard_\(statement.number)"
+        if !prepared.contains(statement.number) {
+            try sent(halyard_pq_sendPrepare(connection, name, statement.sql, 0, nil))
+            try answer()
+            prepared.insert(statement.number)
+        }
+        let lengths = arguments.map { Int32($0.bytes?.count ?? 0) }
+        let formats = [Int32](repeating: 1, count: arguments.count)
+        let result = withArguments(arguments[...]) { values in
+            halyard_pq_sendQueryPrepared(connection, name, Int32(arguments.count), values, lengths, formats, 1)
+        }
+        try sent(result)
+        return try answer()
+    }
+
+    /// Whether no transaction is open.
+    public var isIdle: Bool {
+        connection.map { halyard_pq_transactionStatus($0) == Int32(HALYARD_PQ_TRANS_IDLE) } ?? true
+    }
+
+    /// Whether the connection was not lost yet, as far as is known.
+    public var isOpen: Bool { connection != nil }
+
+    /// The server's process that serves this connection.
+    public var backend: Int32 { connection.map { halyard_pq_backendPID($0) } ?? 0 }
+
+    /// The server's version as one number, such as 150020 for 15.20.
+    public var serverVersion: Int { connection.map { Int(halyard_pq_serverVersion($0)) } ?? 0 }
+
+    // MARK: Notifications
+
+    /// Waits until the server has sent a notification (`LISTEN`), the other file can be read, or the time is over.
+    ///
+    /// - Parameter file: A file, such as an eventfd, by which another thread ends the wait.
+    /// - Returns: The notifications that have arrived, possibly none.
+    /// - Throws: ``PostgresError`` if the connection broke.
+    public func notifications(orUntilReadable file: Int32, timeout: Duration) throws(PostgresError) -> [Notification] {
+        let connection = try open()
+        var found = try takeNotifications()
+        if !found.isEmpty { return found }
+        var files = [
+            pollfd(fd: halyard_pq_socket(connection), events: Int16(POLLIN), revents: 0),
+            pollfd(fd: file, events: Int16(POLLIN), revents: 0),
+        ]
+        // An interruption by a signal is an early end of the wait.
+        _ = poll(&files, 2, Int32(clamping: timeout.wholeMilliseconds))
+        if files[0].revents != 0 {
+            if halyard_pq_consumeInput(connection) == 0 { throw close(message(of: connection)) }
+            found = try takeNotifications()
+        }
+        return found
+    }
+
+    private func takeNotifications() throws(PostgresError) -> [Notification] {
+        let connection = try open()
+        var found: [Notification] = []
+        while let next = halyard_pq_notifies(connection) {
+            found.append(
+                Notification(
+                    channel: String(cString: next.pointee.relname), payload: String(cString: next.pointee.extra),
+                    backend: next.pointee.be_pid))
+            halyard_pq_freemem(next)
+        }
+        return found
+    }
+
+    /// Returns a value with which another thread can end the running statement.
+    public func canceller() throws(PostgresError) -> Canceller { Canceller(halyard_pq_getCancel(try open())) }
+
+    // MARK: Waiting for answers
+
+    private func open() throws(PostgresError) -> OpaquePointer {
+        guard let connection else { throw PostgresError(.lost, message: "The connection is closed.") }
+        return connection
+    }
+
+    private func sent(_ result: Int32) throws(PostgresError) {
+        if result != 1 { throw close(message(of: try open())) }
+    }
+
+    /// Reads the answer to the last request, up to its end.
+    @discardableResult
+    private func answer() throws(PostgresError) -> Rows {
+        let connection = try open()
+        let deadline = ContinuousClock.now + options.answerTimeout
+        var last: Rows?
+        var failure: PostgresError?
+        while true {
+            try awaitResult(connection, until: deadline)
+            guard let result = halyard_pq_getResult(connection) else { break }
+            let status = halyard_pq_resultStatus(result)
+            switch Int(status) {
+            case Int(HALYARD_PQ_COMMAND_OK), Int(HALYARD_PQ_TUPLES_OK), Int(HALYARD_PQ_EMPTY_QUERY):
+                last = Rows(result)
+            default:
+                failure = failure ?? PostgresError(result: result)
+                halyard_pq_clear(result)
+            }
+        }
+        if halyard_pq_status(connection) != Int32(HALYARD_PQ_CONNECTION_OK) {
+            throw close(failure?.message ?? message(of: connection), sqlState: failure?.sqlState ?? "")
+        }
+        if let failure { throw failure }
+        guard let last else { throw PostgresError(.unexpected, message: "The server answered nothing.") }
+        return last
+    }
+
+    private func awaitResult(_ connection: OpaquePointer, until deadline: ContinuousClock.Instant)
+        throws(PostgresError)
+    {
+        while true {
+            let unsent = halyard_pq_flush(connection)
+            if unsent < 0 { throw close(message(of: connection)) }
+            if unsent == 0, halyard_pq_isBusy(connection) == 0 { return }
+            guard isReady(halyard_pq_socket(connection), isWriting: unsent > 0, until: deadline) else {
+                throw close("The server did not answer within \(options.answerTimeout).")
+            }
+            if halyard_pq_consumeInput(connection) == 0 { throw close(message(of: connection)) }
+        }
+    }
+
+    /// Closes the connection.
+    ///
+    /// - Returns: The error to throw.
+    private func close(_ message: String, sqlState: String = "") -> PostgresError {
+        if let connection { halyard_pq_finish(connection) }
+        connection = nil
+        prepared = []
+        return PostgresError(.lost, sqlState: sqlState, message: message)
+    }
+}
+
+/// A message that another connection has sent with `NOTIFY`.
+public struct Notification: Sendable, Hashable {
+    public var channel: String
+    public var payload: String
+    /// The server's process of the sender, ``Connection/backend``.
+    public var backend: Int32
+}
+
+/// Ends the running statement of a connection from another thread.
+///
+/// SAFETY: libpq allows its cancel object to be used by any thread while the connection is used by another.
+public final class Canceller: @unchecked Sendable {
+    private let handle: OpaquePointer?
+
+    init(_ handle: OpaquePointer?) { self.handle = handle }
+
+    deinit { if let handle { halyard_pq_freeCancel(handle) } }
+
+    /// Asks the server to end the statement that is running, if any. The statement then fails with
+    /// ``SQLState/cancelled``.
+    public func cancel() {
+        guard let handle else { return }
+        var problem = [CChar](repeating: 0, count: 256)
+        // If the request does not arrive, the statement ends by itself or by its timeout.
+        _ = halyard_pq_cancel(handle, &problem, Int32(problem.count))
+    }
+}
+
+extension PostgresError {
+    fileprivate init(result: OpaquePointer) {
+        func field(_ field: Int) -> String? {
+            halyard_pq_resultErrorField(result, Int32(field)).map { String(cString: $0) }
+        }
+        self.init(
+            .refused, sqlState: field(Int(HALYARD_PQ_DIAG_SQLSTATE)) ?? "",
+            message: field(Int(HALYARD_PQ_DIAG_MESSAGE)) ?? String(cString: halyard_pq_resultErrorMessage(result)),
+            constraint: field(Int(HALYARD_PQ_DIAG_CONSTRAINT)))
+    }
+}
+
+private func message(of connection: OpaquePointer) -> String {
+    var text = String(cString: halyard_pq_errorMessage(connection))
+    while text.last?.isWhitespace == true { text.removeLast() }
+    return text
+}
+
+/// Waits until the file can be read, or written too if `isWriting`.
+///
+/// - Returns: False if the deadline has passed.
+private func isReady(_ file: Int32, isWriting: Bool, until deadline: ContinuousClock.Instant) -> Bool {
+    while true {
+        let left = (deadline - .now).wholeMilliseconds
+        if left <= 0 { return false }
+        var files = [pollfd(fd: file, events: Int16(isWriting ? POLLIN | POLLOUT : POLLIN), revents: 0)]
+        if poll(&files, 1, Int32(clamping: left)) > 0 { return true }
+    }
+}
+
+/// Calls `body` with the C strings and a final NULL.
+private func withCStrings<Value>(
+    _ strings: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> Value
+) -> Value {
+    let copies = strings.map { strdup($0) }
+    defer { for copy in copies { free(copy) } }
+    return body(copies.map { UnsafePointer($0) } + [nil])
+}
+
+/// Calls `body` with a pointer to the bytes of each argument.
+private func withArguments(
+    _ arguments: ArraySlice<Argument>, _ pointers: [UnsafePointer<CChar>?] = [],
+    _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> Int32
+) -> Int32 {
+    guard let first = arguments.first else { return body(pointers + [nil]) }
+    guard let bytes = first.bytes else { return withArguments(arguments.dropFirst(), pointers + [nil], body) }
+    return bytes.withUnsafeBytes { buffer in
+        // An empty array may have no address, but NULL would be another value.
+        guard let start = buffer.bindMemory(to: CChar.self).baseAddress else {
+            return "".withCString { withArguments(arguments.dropFirst(), pointers + [$0], body) }
+        }
+        return withArguments(arguments.dropFirst(), pointers + [start], body)
+    }
+}
+
+extension Duration {
+    fileprivate var wholeMilliseconds: Int64 {
+        let (seconds, attoseconds) = components
+        return seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
+    }
+}

@@ -1,0 +1,111 @@
+import PostgreSQL
+import PostgresServer
+import Testing
+
+@Suite(.enabled(if: PostgresServer.shared != nil, "PostgreSQL is not installed")) struct ConnectionTests {
+    let url: String
+
+    init() throws { url = try #require(PostgresServer.shared).makeDatabase() }
+
+    @Test func valuesComeBackAsTheyWereSent() throws {
+        let connection = try Connection(to: url)
+        let statement = Statement(
+            "SELECT $1::bigint, $2::text, $3::bigint[], $4::text[], $5::boolean, $6::bigint, -1::smallint")
+        let rows = try connection.run(
+            statement,
+            [
+                .integer(Int64.min), .text("ä\n\"'"), .integers([1, -2] as [Int64]), .texts(["", "b", nil]),
+                .boolean(true),
+                .null,
+            ])
+        let row = try #require(rows.first)
+        #expect(row.integer(0) == .min)
+        #expect(row.string(1) == "ä\n\"'")
+        #expect(row.boolean(4))
+        #expect(row.isNull(5))
+        #expect(row.integer(6) == -1)
+        let elements = try connection.run(
+            Statement("SELECT a, b FROM unnest($1::bigint[], $2::text[]) AS t (a, b)"),
+            [.integers([7, nil, 9]), .texts(["", nil, "x"] as [String?])])
+        #expect(elements.map { $0.optionalInteger(0) } == [7, nil, 9])
+        #expect(elements.map { $0.optionalString(1) } == ["", nil, "x"])
+        #expect(
+            try connection.run(Statement("SELECT count(*) FROM unnest($1::bigint[])"), [.integers([Int64]())])[0]
+                .integer(0) == 0)
+    }
+
+    @Test func aRefusedStatementLeavesTheConnectionUsable() throws {
+        let connection = try Connection(to: url)
+        let error = #expect(throws: PostgresError.self) { try connection.run("SELECT 1/0") }
+        #expect(error?.sqlState == "22012")
+        #expect(error?.cause == .refused)
+        #expect(try connection.run("SELECT 42")[0].string(0) == "42")
+    }
+
+    @Test func aViolatedConstraintIsNamed() throws {
+        let connection = try Connection(to: url)
+        try connection.run("CREATE TABLE t (id bigint CONSTRAINT only_one PRIMARY KEY); INSERT INTO t VALUES (1)")
+        let error = #expect(throws: PostgresError.self) { try connection.run("INSERT INTO t VALUES (1)") }
+        #expect(error?.constraint == "only_one")
+        #expect(error?.isConflict == true)
+    }
+
+    @Test func aTerminatedBackendIsALostConnection() throws {
+        let connection = try Connection(to: url)
+        let other = try Connection(to: url)
+        try other.run("SELECT pg_terminate_backend(\(connection.backend))")
+        let error = #expect(throws: PostgresError.self) { try connection.run("SELECT pg_sleep(10)") }
+        #expect(error?.cause == .lost)
+        #expect(!connection.isOpen)
+        #expect(throws: PostgresError.self) { try connection.run("SELECT 1") }
+    }
+
+    @Test func aServerThatDoesNotAnswerInTimeIsLost() throws {
+        var options = ConnectionOptions()
+        options.answerTimeout = .milliseconds(100)
+        let connection = try Connection(to: url, options: options)
+        let error = #expect(throws: PostgresError.self) { try connection.run("SELECT pg_sleep(60)") }
+        #expect(error?.cause == .lost)
+    }
+
+    @Test func aMissingServerIsUnreachable() {
+        let error = #expect(throws: PostgresError.self) { try Connection(to: "postgresql:///none?host=/nowhere") }
+        #expect(error?.cause == .unreachable)
+    }
+
+    @Test func aRunningStatementCanBeCancelled() async throws {
+        let other = try Connection(to: url)
+        let (cancellers, continuation) = AsyncStream.makeStream(of: Canceller.self)
+        let url = url
+        async let failure = Task.detached { () -> PostgresError? in
+            do {
+                let connection = try Connection(to: url)
+                continuation.yield(try connection.canceller())
+                try connection.run("SELECT pg_sleep(60)")
+                return nil
+            } catch {
+                return error as? PostgresError
+            }
+        }.value
+        let canceller = try #require(await cancellers.first { _ in true })
+        while try other.run(
+            "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)%' AND pid <> pg_backend_pid()"
+        ).count == 0 {
+            await Task.yield()
+        }
+        canceller.cancel()
+        #expect(await failure?.sqlState == SQLState.cancelled)
+    }
+
+    @Test func notificationsArriveFromOtherConnections() throws {
+        let listener = try Connection(to: url)
+        let sender = try Connection(to: url)
+        try listener.run("LISTEN news")
+        try sender.run("NOTIFY news, 'ready'")
+        // The wait ends early if there is nothing else to read.
+        let found = try listener.notifications(orUntilReadable: -1, timeout: .seconds(10))
+        #expect(found.map(\.channel) == ["news"])
+        #expect(found.map(\.payload) == ["ready"])
+        #expect(found.map(\.backend) == [sender.backend])
+    }
+}
