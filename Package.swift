@@ -144,7 +144,9 @@ let package = Package(
         tests("SQLite", ["SQLiteInspection"]),
         .systemLibrary(name: "CFiles"),
         .target(name: "CCrashMark"),
-        module("SQLiteStore", ["CCrashMark", "CFiles", "Jobs", "OperationTypes", "SQLite"]),
+        // The parts of a store that do not depend on its database.
+        module("StoreParts", ["Jobs"]),
+        module("SQLiteStore", ["CCrashMark", "CFiles", "Jobs", "OperationTypes", "SQLite", "StoreParts"]),
         // A program that tests run on a failing disk.
         .executableTarget(
             name: "PowerCutWriter", dependencies: ["Jobs", "SQLite", "SQLiteStore"], path: "Tests/PowerCutWriter",

@@ -1,5 +1,6 @@
 import Jobs
 import SQLite
+import StoreParts
 
 /// Requests whose rows are stored in parts before the transaction that accepts them.
 extension SQLiteJobStore {

@@ -1,5 +1,6 @@
 import Jobs
 import SQLite
+import StoreParts
 import Synchronization
 
 /// A job store in one SQLite file.

@@ -1,5 +1,6 @@
 import Jobs
 import SQLite
+import StoreParts
 
 extension Writer {
     /// Cancels all the jobs before it settles their dependents. Otherwise one job of the request could be skipped, or

@@ -1,5 +1,6 @@
 import Jobs
 import SQLite
+import StoreParts
 
 extension Writer {
     /// Claims up to `request.slots` jobs: selects ready jobs, then marks each as running. Everything happens in the

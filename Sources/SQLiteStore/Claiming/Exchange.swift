@@ -1,5 +1,6 @@
 import Jobs
 import SQLite
+import StoreParts
 
 extension Writer {
     /// Records the ends of attempts, makes due jobs ready, and claims jobs, in the caller's transaction.

@@ -1,5 +1,6 @@
 import Jobs
 import SQLite
+import StoreParts
 
 extension Writer {
     func enqueue(_ graphs: [NewGraph], now: Timestamp) throws(SQLiteError) -> [EnqueueOutcome] {
@@ -31,7 +32,9 @@ extension Writer {
         if let key = graph.key, let outcome = try enqueueing.keys.outcome(of: key) { return .answered(outcome) }
         do throws(PlanError) {
             let queues = try queues(of: graph)
-            let plan = try GraphPlan(graph.jobs, now: now) { (job, condition) throws(PlanError) in
+            let order: [Int]
+            do throws(EnqueueProblem) { order = try GraphPlan.order(of: graph.jobs) } catch { throw .refused(error) }
+            let plan = try GraphPlan(graph.jobs, order: order, now: now) { (job, condition) throws(PlanError) in
                 try outcomeOfDependency(job, condition)
             }
             return .accepted(plan, queues: queues)
@@ -220,19 +223,8 @@ struct EnqueueStatements: StatementGroup {
         """)
 }
 
-extension NewGraph {
-    /// Refuses the first text that contains a hidden character; nil if there is none. The schema would also refuse the
-    /// text, but without naming the character.
-    var hiddenText: EnqueueProblem? {
-        if let hidden = name.flatMap({ HiddenCharacter(in: $0) }) {
-            return .hiddenCharacter(hidden, field: "the graph's name")
-        }
-        if let hidden = key.flatMap({ HiddenCharacter(in: $0.name) }) {
-            return .hiddenCharacter(hidden, field: "the key")
-        }
-        for node in jobs.lazy.compactMap(\.node) {
-            if let hidden = HiddenCharacter(in: node) { return .hiddenCharacter(hidden, field: "the node's name") }
-        }
-        return nil
-    }
+/// A graph could not be planned.
+private enum PlanError: Error {
+    case refused(EnqueueProblem)
+    case failed(SQLiteError)
 }

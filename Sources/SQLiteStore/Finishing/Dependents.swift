@@ -1,5 +1,6 @@
 import Jobs
 import SQLite
+import StoreParts
 
 extension Writer {
     /// Unblocks or skips the dependents of a job that is now final, and in turn the dependents of the skipped jobs. One
@@ -110,48 +111,6 @@ extension Writer {
 }
 
 private let finishedCondition = DependencyCondition.finished.rawValue
-
-/// A job that caused other jobs to be skipped.
-private struct Culprit {
-    var job: JobID
-    var name: String
-    var outcome: Outcome
-
-    var verb: String {
-        switch outcome {
-        case .cancelled: "was cancelled"
-        case .skipped: "was skipped"
-        default: "failed"
-        }
-    }
-
-    var json: JSONText {
-        var object = JSONObject()
-        object["job"] = JSONText(trusted: Array("\(job)".utf8))
-        object["name"] = JSONText(string: name)
-        object["outcome"] = JSONText(string: outcome.name)
-        return object.text
-    }
-}
-
-extension JobFailure {
-    /// - Parameter first: The job that caused the first skip: the dependency itself, unless it was skipped because of
-    ///   another job.
-    fileprivate static func dependency(_ dependency: Culprit, first: Culprit) -> JobFailure {
-        let code =
-            switch dependency.outcome {
-            case .cancelled: Code.dependencyCancelled
-            case .skipped: Code.dependencySkipped
-            default: Code.dependencyFailed
-            }
-        let cause = first.job == dependency.job ? "" : ", because job \(first.job) (\(first.name)) \(first.verb)"
-        return JobFailure(
-            code: code,
-            message:
-                "Its dependency, job \(dependency.job) (\(dependency.name)), \(dependency.verb)\(cause). See why with \"halyard show \(first.job)\"; retry the jobs with \"halyard retry --dependents \(first.job)\".",
-            detail: first.json)
-    }
-}
 
 extension Culprit {
     /// Reads ``json`` from columns 1 to 3; nil if they are NULL.

@@ -1,5 +1,6 @@
 import Jobs
 import SQLite
+import StoreParts
 
 extension Writer {
     /// Records the end of an attempt and all its consequences (P4), if the holder's attempt still has its lease (P3, H3).
@@ -67,18 +68,6 @@ extension Writer {
             return .leaseLost
         }
         return .recorded(next.state)
-    }
-
-    struct EndedAttempt {
-        let outcome: AttemptOutcome
-        let failure: JobFailure?
-        let retryAt: Timestamp?
-
-        init(_ outcome: AttemptOutcome, _ failure: JobFailure? = nil, retryAt: Timestamp? = nil) {
-            self.outcome = outcome
-            self.failure = failure
-            self.retryAt = retryAt
-        }
     }
 
     /// The next step of a job whose attempt has ended.
@@ -197,15 +186,6 @@ extension Writer {
         }
         return nil
     }
-}
-
-extension JobFailure {
-    static let cancelledWhileRunning = JobFailure(
-        code: Code.cancelled, message: "It was cancelled while it was running. Enqueue it again if you still need it.")
-    static let cancelledBeforeStart = JobFailure(
-        code: Code.cancelled, message: "It was cancelled before it started. Enqueue it again if you still need it.")
-    static let interrupted = JobFailure(
-        code: Code.interrupted, message: "The daemon stopped; the job runs again when the daemon starts.")
 }
 
 struct FinishStatements: StatementGroup {

@@ -1,5 +1,6 @@
 import Jobs
 import SQLite
+import StoreParts
 
 extension Writer {
     /// Deletes units that a reader found to be final, in the reader's order. A final state never changes, so this

@@ -1,5 +1,6 @@
 import Jobs
 import SQLite
+import StoreParts
 
 extension Reader {
     func definitionSet() throws(SQLiteError) -> DefinitionSet {

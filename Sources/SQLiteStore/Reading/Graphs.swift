@@ -1,5 +1,6 @@
 import Jobs
 import SQLite
+import StoreParts
 
 extension Reader {
     func graph(_ id: GraphID) throws(SQLiteError) -> GraphRecord? {

@@ -1,5 +1,6 @@
 import Jobs
 import SQLite
+import StoreParts
 
 /// A connection that only reads, with its statements. Only its own thread uses it, for one short request at a time.
 final class Reader {

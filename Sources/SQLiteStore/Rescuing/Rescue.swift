@@ -1,5 +1,6 @@
 import Jobs
 import SQLite
+import StoreParts
 
 extension Writer {
     /// Ends the attempts of all other holders (P6, H2). Puts on trial the jobs that were running in several crashes in a
@@ -64,28 +65,6 @@ extension Writer {
     }
 }
 
-/// The other code that was running when the process ended.
-private struct Company {
-    var others: Int
-    /// The number of abandoned attempts, whose code was still running (``JobStore/noteAbandoned(_:)``).
-    var abandoned: Int
-
-    var isNone: Bool { others + abandoned == 0 }
-
-    var text: String {
-        if isNone { return "it ran alone" }
-        if others == 0 { return "it ran at the same time as the code of an abandoned attempt" }
-        return others == 1
-            ? "it ran at the same time as another job" : "it ran at the same time as \(others) other jobs"
-    }
-}
-
-extension LastEnd {
-    fileprivate static let machineRestarted = LastEnd.unrelated(reason: "The machine was restarted")
-
-    fileprivate var isCrash: Bool { if case .unrelated = self { false } else { true } }
-}
-
 extension Writer.Next {
     /// The next step of a job whose process has ended.
     ///
@@ -97,30 +76,6 @@ extension Writer.Next {
             self = .final(.failed, failure)
         } else {
             self = .rescue
-        }
-    }
-}
-
-extension Writer.EndedAttempt {
-    fileprivate init(_ end: LastEnd, _ company: Company, isOnTrial: Bool) {
-        let beside = company.others + company.abandoned
-        let trial =
-            isOnTrial ? " It was running during several crashes, so it first runs separately from other jobs." : ""
-        switch end {
-        case .unrelated(let reason):
-            self.init(.interrupted, JobFailure(code: JobFailure.Code.interrupted, message: reason + " while it ran."))
-        case .crashed(let cause):
-            let word = cause.filter { $0.isASCII && ($0.isLetter || $0.isNumber) }
-            let failure = JobFailure(
-                code: JobFailure.Code.crashed,
-                message:
-                    "The daemon crashed (\(cause)) while \(company.text); see the journal from that time.\(trial)")
-            self.init(.crashed, failure.counted(beside: beside, cause: word))
-        case .unexplained:
-            let failure = JobFailure(
-                code: JobFailure.Code.crashed,
-                message: "The daemon ended while \(company.text); see the journal from that time.\(trial)")
-            self.init(.crashed, failure.counted(beside: beside, cause: nil))
         }
     }
 }

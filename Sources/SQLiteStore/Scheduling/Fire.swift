@@ -1,5 +1,6 @@
 import Jobs
 import SQLite
+import StoreParts
 
 extension Writer {
     /// Moves the schedule to its next time. Returns false if the row has changed since it was read.
@@ -37,7 +38,7 @@ extension Writer {
         let receipt: EnqueueReceipt
         switch try enqueue(graph) {
         case .enqueued(let new), .duplicate(let new): receipt = new
-        case .refused(let refusal): return try refuse(name, reason(of: refusal))
+        case .refused(let refusal): return try refuse(name, refusal.reasonForSchedule)
         }
         try scheduling.fired.run([
             .name <- name, .now <- time, .job <- receipt.jobs[0], .graph <- receipt.graph,
@@ -60,19 +61,6 @@ extension Writer {
     private func refuse(_ name: String, _ reason: String) throws(SQLiteError) -> FiringOutcome {
         try scheduling.refused.run([.name <- name, .problem <- reason])
         return .refused(reason)
-    }
-
-    /// Describes why the enqueue was refused: something has changed since the firing was planned. The schedule
-    /// continues with its next time.
-    private func reason(of refusal: EnqueueProblem) -> String {
-        switch refusal {
-        case .unknownQueue(let queue): "The queue \"\(queue)\" was just removed."
-        case .unknownDefinition: "Its definition was just removed."
-        case .unknownDependency(let job): "There is no job \(job) to wait for."
-        case .hiddenCharacter(let character, let field): "The text of \(field) contains \(character)."
-        case .cycle: "The dependencies form a cycle."
-        case .keyUsedForAnotherRequest(let key): "The key \"\(key)\" was used for another request."
-        }
     }
 
     /// Whether the graph, or the lone job, is not final. If it no longer exists, it was pruned, so it is final.

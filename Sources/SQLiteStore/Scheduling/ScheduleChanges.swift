@@ -1,5 +1,6 @@
 import Jobs
 import SQLite
+import StoreParts
 
 extension Writer {
     func write(_ schedule: Schedule, now: Timestamp) throws(SQLiteError) {

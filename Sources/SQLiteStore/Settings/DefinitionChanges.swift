@@ -2,6 +2,7 @@ import FoundationEssentials
 import Jobs
 import OperationTypes
 import SQLite
+import StoreParts
 
 extension Writer {
     /// - Returns: False if there would be too many schedules. Nothing was written then.

@@ -1,5 +1,6 @@
 import Jobs
 import SQLite
+import StoreParts
 
 extension Writer {
     func change(_ change: QueueChange, now: Timestamp) throws(SQLiteError) -> QueueRecord {

@@ -1,5 +1,6 @@
 import Jobs
 import SQLite
+import StoreParts
 
 /// Accepts a graph, a job with very many dependencies, or very many small graphs together in three steps, so that no
 /// other write waits for all of the rows:

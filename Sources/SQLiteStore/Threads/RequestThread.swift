@@ -1,6 +1,7 @@
 import Jobs
 import OperationTypes
 import SQLite
+import StoreParts
 
 /// A thread that carries out requests in order and owns a resource. No other thread uses the resource.
 final class RequestThread<Resource>: Sendable {
@@ -65,13 +66,6 @@ protocol RequestHandler<Resource> {
 
 extension RequestHandler {
     var moreWork: MoreWork { .none }
-}
-
-/// When a handler wants to be called if no request arrives.
-enum MoreWork {
-    case none
-    case now
-    case later(Duration)
 }
 
 /// Carries out read requests, each one separately.

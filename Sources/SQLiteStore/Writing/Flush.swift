@@ -1,5 +1,6 @@
 import Jobs
 import SQLite
+import StoreParts
 
 extension Writer {
     /// Writes the counts and the clock's row if the transaction changed them. Nothing may change between this and

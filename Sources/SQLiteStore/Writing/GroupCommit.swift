@@ -1,5 +1,6 @@
 import Jobs
 import SQLite
+import StoreParts
 import Synchronization
 
 /// Runs the writes of all callers on one thread. Writes that wait together share one transaction and one sync, up to

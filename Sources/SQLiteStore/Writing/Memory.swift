@@ -1,5 +1,6 @@
 import Jobs
 import SQLite
+import StoreParts
 import Synchronization
 
 /// The writer's copy of some rows, in memory. There is only one writer (P13), so the copy always equals the rows. After

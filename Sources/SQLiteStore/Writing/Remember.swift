@@ -1,5 +1,6 @@
 import Jobs
 import SQLite
+import StoreParts
 
 extension Writer {
     /// Reads ``memory`` from the database: at the start and after a rollback.

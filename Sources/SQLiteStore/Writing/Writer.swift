@@ -1,5 +1,6 @@
 import Jobs
 import SQLite
+import StoreParts
 
 /// The only connection that writes, with its statements and its memory. Only its own thread uses it.
 ///

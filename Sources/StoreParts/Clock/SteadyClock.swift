@@ -1,5 +1,4 @@
 import Jobs
-import SQLite
 
 /// The time scale for waits: milliseconds of real time, unaffected when the wall clock is set.
 ///
@@ -8,14 +7,20 @@ import SQLite
 ///   database's last write and the moment the machine was switched off.
 /// - C2: It is exact within one boot of the machine, even across restarts of the process.
 /// - C3: The wall clock determines how much time passed while the machine was off.
-struct SteadyClock {
+package struct SteadyClock {
     /// The row of table `clock`.
-    struct Row: Equatable {
-        var boot: String
+    package struct Row: Equatable {
+        package var boot: String
         /// The value of this scale at boot.
-        var origin: Int64
+        package var origin: Int64
         /// The wall clock minus this scale; the views use it to show times.
-        var skew: Int64
+        package var skew: Int64
+
+        package init(boot: String, origin: Int64, skew: Int64) {
+            self.boot = boot
+            self.origin = origin
+            self.skew = skew
+        }
     }
 
     /// The skew is updated only if it has changed by more than this. When a wait begins, ``rounding`` applies instead.
@@ -27,17 +32,17 @@ struct SteadyClock {
     private var row: Row?
     private var stored: Row?
     /// Milliseconds, as of the last ``read()``.
-    private(set) var now: Int64 = 0
-    var moment: Timestamp { Timestamp(milliseconds: now) }
+    package private(set) var now: Int64 = 0
+    package var moment: Timestamp { Timestamp(milliseconds: now) }
     /// Whether the machine was restarted between the last process that wrote to the database and this one.
-    private(set) var isOfNewBoot = false
+    package private(set) var isOfNewBoot = false
 
-    init(_ clock: any StoreClock) { self.clock = clock }
+    package init(_ clock: any StoreClock) { self.clock = clock }
 
     /// Adopts the stored row, or begins a new one if the machine was restarted.
     ///
     /// - Parameter seen: The latest time, on this scale, that the database has recorded.
-    mutating func remember(_ stored: Row, seen: Int64) {
+    package mutating func remember(_ stored: Row, seen: Int64) {
         self.stored = stored
         // Keep this process's row even if the transaction that should have stored it was rolled back.
         if row == nil {
@@ -56,14 +61,14 @@ struct SteadyClock {
         return Row(boot: clock.boot, origin: now - sinceBoot, skew: stored.skew)
     }
 
-    mutating func read() {
+    package mutating func read() {
         guard let row else { preconditionFailure("the clock must be loaded before the first transaction") }
         now = max(now, row.origin + clock.sinceBoot.milliseconds)
     }
 
     /// The end of a wait as a time on the current wall clock. Reads the wall clock itself, because the caller's time
     /// may be from before the clock was set.
-    func wallTime(ofWaitEnd end: Timestamp) -> Timestamp {
+    package func wallTime(ofWaitEnd end: Timestamp) -> Timestamp {
         let wall = clock.wall
         guard let row else { preconditionFailure("the clock must be loaded before the first transaction") }
         let now = Timestamp(milliseconds: row.origin + clock.sinceBoot.milliseconds)
@@ -71,10 +76,10 @@ struct SteadyClock {
     }
 
     /// Updates the skew, so that the views show the end of a new wait on the caller's wall clock.
-    mutating func notesWait(now wall: Timestamp) { adjustSkew(to: wall, tolerance: Self.rounding) }
+    package mutating func notesWait(now wall: Timestamp) { adjustSkew(to: wall, tolerance: Self.rounding) }
 
     /// Updates the skew if the wall clock was set.
-    mutating func notes(wall: Timestamp) { adjustSkew(to: wall, tolerance: Self.tolerance) }
+    package mutating func notes(wall: Timestamp) { adjustSkew(to: wall, tolerance: Self.tolerance) }
 
     private mutating func adjustSkew(to wall: Timestamp, tolerance: Int64) {
         let skew = wall.milliseconds - now
@@ -82,42 +87,9 @@ struct SteadyClock {
     }
 
     /// The row, if it differs from the stored one; the caller writes it in the running transaction.
-    mutating func takeChange() -> Row? {
+    package mutating func takeChange() -> Row? {
         guard row != stored else { return nil }
         stored = row
         return row
-    }
-}
-
-struct ClockStatements: StatementGroup {
-    let row = Statement(
-        """
-        SELECT boot, origin_ms, skew_ms, (SELECT max(steady_ms) FROM tally)
-        FROM   clock
-        WHERE  id = 1
-        """)
-    let update = Statement(
-        """
-        UPDATE clock
-        SET    boot = :boot, origin_ms = :origin, skew_ms = :skew
-        WHERE  id = 1
-        """)
-
-    /// The range of plausible times: 100,000 years in each direction, so that sums and differences fit into 64 bits.
-    private static let plausible = -3_200_000_000_000_000...Int64(3_200_000_000_000_000)
-
-    func read(into clock: inout SteadyClock) throws(SQLiteError) {
-        let found = try row.first {
-            (row: SteadyClock.Row(boot: $0.string(0), origin: $0.integer(1), skew: $0.integer(2)), seen: $0.integer(3))
-        }
-        guard let found else { throw .damaged("the row of table clock is missing") }
-        for number in [found.row.origin, found.row.skew, found.seen] where !Self.plausible.contains(number) {
-            throw .damaged("the clock's row contains \(number) ms")
-        }
-        clock.remember(found.row, seen: found.seen)
-    }
-
-    func write(_ clock: SteadyClock.Row) throws(SQLiteError) {
-        try update.run([.boot <- clock.boot, .origin <- clock.origin, .skew <- clock.skew])
     }
 }

@@ -5,13 +5,13 @@ import Jobs
 ///
 /// SAFETY: `messages` and `isClosed` are touched only while `mutex` is held. The mutex and the condition variable live
 /// as long as `self`.
-final class Mailbox<Message: Sendable>: @unchecked Sendable {
+package final class Mailbox<Message: Sendable>: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let arrival = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private var messages: [Message] = []
     private var isClosed = false
 
-    init() {
+    package init() {
         // None of these can fail on Linux with these attributes.
         pthread_mutex_init(mutex, nil)
         var attributes = pthread_condattr_t()
@@ -31,7 +31,7 @@ final class Mailbox<Message: Sendable>: @unchecked Sendable {
     /// Adds a message.
     ///
     /// - Returns: False if the mailbox is closed. The message is dropped then.
-    func put(_ message: Message) -> Bool {
+    package func put(_ message: Message) -> Bool {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         if isClosed { return false }
@@ -44,7 +44,7 @@ final class Mailbox<Message: Sendable>: @unchecked Sendable {
     /// Waits for messages as long as `moreWork` allows, and moves all of them to the end of `batch`.
     ///
     /// - Returns: False once the mailbox is closed and empty.
-    func takeAll(into batch: inout [Message], waiting moreWork: MoreWork = .none) -> Bool {
+    package func takeAll(into batch: inout [Message], waiting moreWork: MoreWork = .none) -> Bool {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         while messages.isEmpty {
@@ -79,7 +79,7 @@ final class Mailbox<Message: Sendable>: @unchecked Sendable {
     }
 
     /// Accepts no more messages. Messages in the mailbox are still delivered.
-    func close() {
+    package func close() {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         isClosed = true

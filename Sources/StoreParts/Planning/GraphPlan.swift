@@ -1,30 +1,31 @@
 import Jobs
-import SQLite
 
 /// How the jobs of a new graph start, decided before anything is written.
 ///
 /// Invariants:
 /// - I1: a job's dependencies are decided before the job.
 /// - I2: `pending` counts the dependencies whose condition is not met; only a blocked or skipped job has any.
-struct GraphPlan {
-    struct Start {
-        var state: JobState = .blocked
-        var pending = 0
+package struct GraphPlan {
+    package struct Start {
+        package var state: JobState = .blocked
+        package var pending = 0
         /// The first dependency whose outcome does not meet its condition, if the state is `skipped`.
-        var cause: (dependency: NewDependency.Job, outcome: Outcome)?
+        package var cause: (dependency: NewDependency.Job, outcome: Outcome)?
+
+        package init() {}
     }
 
-    let starts: [Start]
+    package let starts: [Start]
 
-    /// - Parameter outcomeOfExisting: The outcome of an existing job; nil while it is open, or while its dependents,
+    /// - Parameters:
+    ///   - order: The return value of ``order(of:)``.
+    ///   - outcomeOfExisting: The outcome of an existing job; nil while it is open, or while its dependents,
     ///   which include the new job, are still being settled.
-    init(
-        _ jobs: [NewJob], now: Timestamp,
-        outcomeOfExisting: (JobID, DependencyCondition) throws(PlanError) -> Outcome?
-    ) throws(PlanError) {
+    package init<Failure: Error>(
+        _ jobs: [NewJob], order: [Int], now: Timestamp,
+        outcomeOfExisting: (JobID, DependencyCondition) throws(Failure) -> Outcome?
+    ) throws(Failure) {
         var starts = [Start](repeating: Start(), count: jobs.count)
-        let order: [Int]
-        do throws(EnqueueProblem) { order = try Self.order(of: jobs) } catch { throw .refused(error) }
         for index in order {
             var start = Start()
             for dependency in jobs[index].dependencies {
@@ -58,7 +59,7 @@ struct GraphPlan {
     }
 
     /// The indices of the jobs, ordered so that each comes after the jobs it depends on (I1).
-    static func order(of jobs: [NewJob]) throws(EnqueueProblem) -> [Int] {
+    package static func order(of jobs: [NewJob]) throws(EnqueueProblem) -> [Int] {
         // Usually every job already comes after its dependencies.
         let isOrdered = jobs.indices.allSatisfy { index in
             jobs[index].dependencies.allSatisfy { dependency in
@@ -102,10 +103,4 @@ struct GraphPlan {
         }
         return index
     }
-}
-
-/// A graph could not be planned.
-enum PlanError: Error {
-    case refused(EnqueueProblem)
-    case failed(SQLiteError)
 }

@@ -2,8 +2,8 @@ import Jobs
 import Synchronization
 
 /// The observers of commits, and the store's condition. Observers are notified when the condition changes.
-final class Observers: Sendable {
-    typealias Observer = @Sendable (StoreChange) -> Void
+package final class Observers: Sendable {
+    package typealias Observer = @Sendable (StoreChange) -> Void
 
     private struct State {
         var next = 0
@@ -13,12 +13,14 @@ final class Observers: Sendable {
 
     private let state = Mutex(State())
 
-    var isEmpty: Bool { state.withLock { $0.observers.isEmpty } }
+    package init() {}
 
-    var condition: StoreCondition { state.withLock(\.condition) }
+    package var isEmpty: Bool { state.withLock { $0.observers.isEmpty } }
+
+    package var condition: StoreCondition { state.withLock(\.condition) }
 
     /// Changes the condition, and notifies the observers if it differs.
-    func update(_ change: (inout StoreCondition) -> Void) {
+    package func update(_ change: (inout StoreCondition) -> Void) {
         let hasChanged = state.withLock { state in
             let before = state.condition
             change(&state.condition)
@@ -27,7 +29,7 @@ final class Observers: Sendable {
         if hasChanged { tell([.condition]) }
     }
 
-    func add(_ observer: @escaping Observer) -> StoreObservation {
+    package func add(_ observer: @escaping Observer) -> StoreObservation {
         let id = state.withLock { state in
             state.next += 1
             state.observers.append((state.next, observer))
@@ -40,7 +42,7 @@ final class Observers: Sendable {
 
     /// Notifies the observers of each change. Calls them outside the lock, so that an observer may end its own
     /// observation.
-    func tell(_ changes: [StoreChange]) {
+    package func tell(_ changes: [StoreChange]) {
         if changes.isEmpty { return }
         let observers = state.withLock { $0.observers }
         for change in changes {

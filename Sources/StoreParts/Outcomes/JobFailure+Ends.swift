@@ -1,0 +1,10 @@
+import Jobs
+
+extension JobFailure {
+    package static let cancelledWhileRunning = JobFailure(
+        code: Code.cancelled, message: "It was cancelled while it was running. Enqueue it again if you still need it.")
+    package static let cancelledBeforeStart = JobFailure(
+        code: Code.cancelled, message: "It was cancelled before it started. Enqueue it again if you still need it.")
+    package static let interrupted = JobFailure(
+        code: Code.interrupted, message: "The daemon stopped; the job runs again when the daemon starts.")
+}
