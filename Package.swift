@@ -162,11 +162,13 @@ let package = Package(
         // PostgreSQL. The target loads libpq at run time, so that a machine without PostgreSQL does not need it.
         .target(name: "CPostgreSQL", linkerSettings: [.linkedLibrary("dl")]),
         module("PostgreSQL", ["CPostgreSQL"]),
+        module("PostgresStore", ["Jobs", "OperationTypes", "PostgreSQL", "StoreParts"]),
         // A server for tests.
         .target(
             name: "PostgresServer", dependencies: ["PostgreSQL"], path: "Tests/PostgresServer",
             swiftSettings: settings),
         tests("PostgreSQL", ["PostgresServer"]),
+        tests("PostgresStore", ["JobStoreContract", "Jobs", "PostgresServer"]),
 
         // Running jobs.
         .systemLibrary(name: "CTimerFD"),

@@ -1,0 +1,114 @@
+import Jobs
+import PostgreSQL
+import StoreParts
+
+extension Writer {
+    /// Cancels all the jobs before it settles their dependents. Otherwise one job of the request could be skipped, or
+    /// started, because of another job of the same request.
+    ///
+    /// - Returns: One result for each job, in order.
+    func cancel(_ jobs: [JobID], now passed: Timestamp) throws(PostgresError) -> [CancelResult] {
+        let now = time.now(passed)
+        var results: [JobID: CancelResult] = [:]
+        var notes: [JobID: JobChange] = [:]
+        var cancelled: [FinalJob] = []
+        // A job that moves from one table to another meanwhile is found by the next look.
+        for _ in 0..<Self.looks {
+            let missing = Set(jobs).subtracting(results.keys).sorted()
+            if missing.isEmpty { break }
+            let exists = try run(Statements.existing, .jobs(missing)).map { $0.job(0) }
+            if exists.isEmpty { break }
+            for (state, statement) in Statements.open {
+                var done: [DoneRow] = []
+                try run(statement, .jobs(exists)).forEach { (row) throws(PostgresError) in
+                    let open = OpenRow(row)
+                    done.append(
+                        DoneRow(
+                            open, .cancelled, attempt: 0, pending: row.int(9), value: nil,
+                            failure: .cancelledBeforeStart, cancelAt: now))
+                    results[open.job] = .cancelled
+                    cancelled.append(FinalJob(job: open.job, outcome: .cancelled))
+                    count(queue: try lane(open.lane).queue, graph: open.graph, from: state, to: .cancelled, now: now)
+                    notes[open.job] = JobChange(
+                        job: open.job, graph: open.graph, state: .cancelled, attempt: open.attempt, cause: .cancelled)
+                }
+                try recordDone(done, now: now)
+            }
+            try run(Statements.running, .jobs(exists), .time(now)).forEach { row in
+                results[row.job(0)] = .requested
+                notes[row.job(0)] = JobChange(
+                    job: row.job(0), graph: row.graph(1), state: .running, attempt: row.int(2), isCancelRequest: true)
+            }
+            let rest = exists.filter { results[$0] == nil }
+            if rest.isEmpty { continue }
+            try run(Statements.requested, .jobs(rest)).forEach { results[$0.job(0)] = .requested }
+            try run(Statements.done, .jobs(rest)).forEach { row in
+                if let outcome = row.state(1).outcome { results[row.job(0)] = .alreadyFinal(outcome) }
+            }
+        }
+        var seen: Set<JobID> = []
+        let answers = jobs.map { job -> CancelResult in
+            let result = results[job] ?? .unknown
+            guard seen.insert(job).inserted else { return result == .cancelled ? .alreadyFinal(.cancelled) : result }
+            if isObserved, let note = notes[job] { jobChanges.append(note) }
+            return result
+        }
+        try settle(cancelled, now: now)
+        return answers
+    }
+
+    /// The number of looks for a job that changes its state all the time.
+    private static let looks = 100
+
+    /// Cancels the open jobs of a graph.
+    ///
+    /// - Returns: The result of each open job. Nil if the graph does not exist.
+    func cancel(graph: GraphID, now: Timestamp) throws(PostgresError) -> [JobID: CancelResult]? {
+        guard try run(Statements.graph, .graph(graph)).count > 0 else { return nil }
+        let jobs = try run(Statements.openJobs, .graph(graph)).map { $0.job(0) }
+        let results = try cancel(jobs, now: now)
+        var open: [JobID: CancelResult] = [:]
+        for (job, result) in zip(jobs, results) {
+            // Another transaction has just ended the job.
+            if case .alreadyFinal = result { continue }
+            open[job] = result
+        }
+        return open
+    }
+
+    private enum Statements {
+        static let existing = Statement("SELECT id FROM halyard.job WHERE id = ANY ($1::bigint[])")
+        static let open: [(JobState, Statement)] = [
+            (.blocked, delete("blocked", pending: "pending")), (.scheduled, delete("scheduled", pending: "0")),
+            (.ready, delete("ready", pending: "0")),
+        ]
+        static let running = Statement(
+            """
+            UPDATE halyard.running
+            SET    cancel_ms = $2::bigint
+            WHERE  job = ANY ($1::bigint[])
+            AND    cancel_ms IS NULL
+            RETURNING job, graph, attempt
+            """)
+        static let requested = Statement("SELECT job FROM halyard.running WHERE job = ANY ($1::bigint[])")
+        static let done = Statement("SELECT job, outcome FROM halyard.done WHERE job = ANY ($1::bigint[])")
+        static let graph = Statement("SELECT 1 FROM halyard.graph WHERE id = $1::bigint")
+        static let openJobs = Statement(
+            """
+            SELECT   job.id
+            FROM     halyard.job
+            WHERE    job.graph = $1::bigint
+            AND      NOT EXISTS (SELECT 1 FROM halyard.done WHERE done.job = job.id)
+            ORDER BY job.id
+            """)
+
+        private static func delete(_ table: String, pending: String) -> Statement {
+            Statement(
+                """
+                DELETE FROM halyard.\(table)
+                WHERE  job = ANY ($1::bigint[])
+                RETURNING \(OpenRow.columns), \(pending)::bigint
+                """)
+        }
+    }
+}

@@ -1,0 +1,116 @@
+import Jobs
+import PostgreSQL
+import StoreParts
+
+extension Writer {
+    /// Records the ends of attempts, makes due jobs ready, and claims jobs.
+    func exchange(
+        _ ends: [AttemptEnd], claim: ClaimRequest?, by holder: HolderID, now passed: Timestamp
+    ) throws(PostgresError) -> Exchange {
+        let now = time.now(passed)
+        time.steady.notes(wall: now)
+        let isAlive = try isAlive(holder)
+        let finished = try finish(ends, by: holder, now: now)
+        var nextDueAt = try self.nextDueAt(now: now)
+        if let dueAt = nextDueAt, dueAt <= now {
+            try promoteDue(now: now)
+            nextDueAt = try self.nextDueAt(now: now)
+        }
+        var claimed: [ClaimedJob] = []
+        if isAlive, let claim {
+            claimed = try self.claim(claim, holder, now: now)
+            try storeFloors()
+        }
+        // When a trial ends, the jobs that it held back may start, although no job becomes due then.
+        if let end = trialsEndAt(now: now) { nextDueAt = min(nextDueAt ?? end, end) }
+        // A notification may be lost, so a daemon beside others looks by itself from time to time.
+        if isHeard, claim != nil { nextDueAt = min(nextDueAt ?? now + Self.longestWait, now + Self.longestWait) }
+        return Exchange(finished: finished, claimed: claimed, nextDueAt: nextDueAt, isAlive: isAlive)
+    }
+
+    private static let longestWait = Duration.seconds(15)
+
+    /// The earlier of the next calendar time and the end of the next wait, both on the current wall clock.
+    func nextDueAt(now: Timestamp) throws(PostgresError) -> Timestamp? {
+        guard let row = try run(Statements.nextDue).first else { return nil }
+        let dueAt = row.optionalTimestamp(0)
+        guard let waitEnd = row.optionalTimestamp(1) else { return dueAt }
+        let waitEndsAt = now + (waitEnd - time.steady.moment)
+        return dueAt.map { min($0, waitEndsAt) } ?? waitEndsAt
+    }
+
+    /// The time on the current wall clock at which the trials that hold up other jobs end; nil if no jobs are held up.
+    func trialsEndAt(now: Timestamp) -> Timestamp? {
+        if memory.trials.isEmpty { return nil }
+        return memory.trials.holdsOthers(now: time.steady.moment).map { now + ($0 - time.steady.moment) }
+    }
+
+    func reportTrials(now passed: Timestamp) -> CrashTrials.Report? {
+        let now = time.now(passed)
+        var report = memory.trials.report(now: time.steady.moment)
+        report?.endsAt = trialsEndAt(now: now)
+        return report
+    }
+
+    /// Makes due jobs ready: at most 1,000 with a calendar time and 1,000 whose wait has ended. The next call finds the
+    /// rest. A job with a calendar time counts as ready since that time, even if a daemon noticed later.
+    private func promoteDue(now: Timestamp) throws(PostgresError) {
+        let rows = try run(Statements.due, .time(now), .time(time.steady.moment))
+        if rows.count == 0 { return }
+        var due: [(job: JobID, lane: Int64, readySince: Timestamp)] = []
+        try rows.forEach { (row) throws(PostgresError) in
+            let lane = try lane(row.integer(1))
+            let steady = row.optionalTimestamp(4)
+            let readySince =
+                steady ?? time.steady.moment + .milliseconds(-max(0, (now - row.timestamp(3)).milliseconds))
+            due.append((row.job(0), try number(of: lane, .due), readySince))
+            count(queue: lane.queue, graph: row.graph(2), from: .scheduled, to: .ready, now: now)
+            note(row.job(0), graph: row.graph(2), state: .ready, attempt: row.int(5))
+        }
+        try run(
+            Statements.promote, .jobs(due.map(\.job)), .integers(due.map(\.lane)), .times(due.map(\.readySince)))
+    }
+
+    private enum Statements {
+        static let nextDue = Statement(
+            """
+            SELECT (SELECT due_ms FROM halyard.scheduled WHERE steady_ms IS NULL ORDER BY due_ms LIMIT 1),
+                   (SELECT steady_ms FROM halyard.scheduled WHERE steady_ms IS NOT NULL ORDER BY steady_ms LIMIT 1)
+            """)
+        static let due = Statement(
+            """
+            SELECT job, lane, graph, due_ms, steady_ms, attempt
+            FROM   (SELECT   *
+                    FROM     halyard.scheduled
+                    WHERE    steady_ms IS NULL
+                    AND      due_ms <= $1::bigint
+                    ORDER BY due_ms
+                    LIMIT    1000
+                    FOR UPDATE SKIP LOCKED) AS calendar
+            UNION ALL
+            SELECT job, lane, graph, due_ms, steady_ms, attempt
+            FROM   (SELECT   *
+                    FROM     halyard.scheduled
+                    WHERE    steady_ms IS NOT NULL
+                    AND      steady_ms <= $2::bigint
+                    ORDER BY steady_ms
+                    LIMIT    1000
+                    FOR UPDATE SKIP LOCKED) AS wait
+            """)
+        static let promote = Statement(
+            """
+            WITH due AS MATERIALIZED (
+                SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS due (job, lane, steady_ms)
+            ), taken AS (
+                DELETE FROM halyard.scheduled
+                USING  due
+                WHERE  scheduled.job = due.job
+                RETURNING scheduled.job, due.lane, scheduled.graph, scheduled.attempt, scheduled.tries,
+                          scheduled.rescues, scheduled.due_ms, due.steady_ms, scheduled.started_ms
+            )
+            INSERT INTO halyard.ready (job, lane, graph, attempt, tries, rescues, due_ms, steady_ms, started_ms, txid)
+            SELECT *, pg_current_xact_id()::text::bigint
+            FROM   taken
+            """)
+    }
+}

@@ -1,0 +1,178 @@
+import Jobs
+import PostgreSQL
+import StoreParts
+
+extension Writer {
+    /// Releases or skips the dependents of jobs that are now final, and in turn the dependents of the skipped jobs: one
+    /// round of statements for each level of the graph, however many jobs it has.
+    func settle(_ jobs: [FinalJob], now: Timestamp) throws(PostgresError) {
+        var settled = jobs
+        while !settled.isEmpty {
+            let edges = try edges(to: settled)
+            let met = edges.filter { $0.condition.isMet(by: $0.outcome) }
+            let failed = edges.filter { !$0.condition.isMet(by: $0.outcome) }
+            settled = try skip(failed, now: now)
+            try unblock(met, now: now)
+        }
+    }
+
+    private struct Edge {
+        var dependency: JobID
+        var outcome: Outcome
+        var condition: DependencyCondition
+        var dependent: JobID
+    }
+
+    private func edges(to jobs: [FinalJob]) throws(PostgresError) -> [Edge] {
+        let outcomes = Dictionary(jobs.map { ($0.job, $0.outcome) }, uniquingKeysWith: { first, _ in first })
+        return try run(Statements.edges, .jobs(jobs.map(\.job))).map { row in
+            Edge(
+                dependency: row.job(0), outcome: outcomes[row.job(0)] ?? .failed, condition: row.condition(1),
+                dependent: row.job(2))
+        }
+    }
+
+    /// Removes pending dependencies from blocked jobs, and moves the jobs on that have no more.
+    private func unblock(_ edges: [Edge], now: Timestamp) throws(PostgresError) {
+        if edges.isEmpty { return }
+        let counts = edges.reduce(into: [JobID: Int64]()) { $0[$1.dependent, default: 0] += 1 }
+        // In one order, so that two transactions that release the same jobs do not wait for each other.
+        let jobs = counts.keys.sorted()
+        let rows = try run(Statements.lock, .jobs(jobs))
+        var pending: [JobID: (row: OpenRow, pending: Int64)] = [:]
+        rows.forEach { pending[$0.job(0)] = (OpenRow($0), $0.integer(9)) }
+        // A job that is missing was skipped or cancelled.
+        var released: [OpenRow] = []
+        var reduced: [(job: JobID, by: Int64)] = []
+        for job in jobs {
+            guard let found = pending[job], let count = counts[job] else { continue }
+            if found.pending > count { reduced.append((job, count)) } else { released.append(found.row) }
+        }
+        if !reduced.isEmpty {
+            try run(Statements.reduce, .jobs(reduced.map(\.job)), .integers(reduced.map(\.by)))
+        }
+        try release(released, now: now)
+    }
+
+    private func release(_ rows: [OpenRow], now: Timestamp) throws(PostgresError) {
+        if rows.isEmpty { return }
+        try run(Statements.delete, .jobs(rows.map(\.job)))
+        var ready: [OpenRow] = []
+        var scheduled: [OpenRow] = []
+        for var row in rows {
+            let isDue = row.steadyAt.map { $0 <= time.steady.moment } ?? row.dueAt.map { $0 <= now } ?? true
+            let endsAt = isDue ? nil : row.steadyAt.map { time.steady.wallTime(ofWaitEnd: $0) } ?? row.dueAt
+            let state: JobState = isDue ? .ready : .scheduled
+            if isDue {
+                row.dueAt = now
+                row.steadyAt = time.steady.moment
+                ready.append(row)
+            } else {
+                scheduled.append(row)
+            }
+            count(queue: try lane(row.lane).queue, graph: row.graph, from: .blocked, to: state, now: now)
+            note(row.job, graph: row.graph, state: state, attempt: 0, dueAt: endsAt)
+        }
+        try makeReady(ready)
+        try schedule(scheduled)
+    }
+
+    /// Skips the jobs that can no longer run.
+    ///
+    /// - Returns: The jobs that were still blocked and are skipped now.
+    private func skip(_ edges: [Edge], now: Timestamp) throws(PostgresError) -> [FinalJob] {
+        if edges.isEmpty { return [] }
+        var causes: [JobID: Edge] = [:]
+        for edge in edges where causes[edge.dependent] == nil { causes[edge.dependent] = edge }
+        let rows = try run(Statements.lock, .jobs(causes.keys.sorted()))
+        if rows.count == 0 { return [] }
+        try run(Statements.delete, .jobs(rows.map { $0.job(0) }))
+        let skipped = rows.map { row in
+            let cause = causes[row.job(0)]!
+            return SkippedJob(
+                row: OpenRow(row), pending: row.int(9), because: cause.dependency, outcome: cause.outcome)
+        }
+        for job in skipped {
+            count(queue: try lane(job.row.lane).queue, graph: job.row.graph, from: .blocked, to: .skipped, now: now)
+            note(job.row.job, graph: job.row.graph, state: .skipped, attempt: 0, cause: .dependency(job.because))
+        }
+        try recordSkips(skipped, now: now)
+        return skipped.map { FinalJob(job: $0.row.job, outcome: .skipped) }
+    }
+
+    /// Records the results of skipped jobs. Each names the dependency, and the job that caused the first skip.
+    func recordSkips(_ jobs: [SkippedJob], now: Timestamp) throws(PostgresError) {
+        // A job of the same graph may be skipped because of another one, so they are recorded level by level.
+        var rest = jobs
+        while !rest.isEmpty {
+            let open = Set(rest.map(\.row.job))
+            let level = rest.filter { !open.contains($0.because) }
+            if level.isEmpty { return try recordSkipLevel(rest, now: now) }
+            rest.removeAll { !open.contains($0.because) }
+            try recordSkipLevel(level, now: now)
+        }
+    }
+
+    private func recordSkipLevel(_ jobs: [SkippedJob], now: Timestamp) throws(PostgresError) {
+        var culprits: [JobID: (name: String, first: Culprit?)] = [:]
+        let causes = Set(jobs.map(\.because)).sorted()
+        try run(Statements.culprits, .jobs(causes)).forEach { row in
+            let detail = row.json(2).flatMap(JSONObject.init)
+            culprits[row.job(0)] = (row.string(1), detail.flatMap(Culprit.init(json:)))
+        }
+        try recordDone(
+            jobs.map { job in
+                let found = culprits[job.because]
+                let culprit = Culprit(job: job.because, name: found?.name ?? "", outcome: job.outcome)
+                // The result of a skipped dependency names the job that caused the first skip.
+                let first = job.outcome == .skipped ? found?.first : nil
+                return DoneRow(
+                    job.row, .skipped, attempt: 0, pending: job.pending, value: nil,
+                    failure: .dependency(culprit, first: first ?? culprit), cancelAt: nil)
+            }, now: now)
+    }
+
+    private enum Statements {
+        static let edges = Statement(
+            """
+            SELECT   dependency, condition, dependent
+            FROM     halyard.dependency
+            WHERE    dependency = ANY ($1::bigint[])
+            ORDER BY dependency, condition, dependent, position
+            """)
+        static let lock = Statement(
+            """
+            SELECT   \(OpenRow.columns), pending
+            FROM     halyard.blocked
+            WHERE    job = ANY ($1::bigint[])
+            ORDER BY job
+            FOR UPDATE
+            """)
+        static let reduce = Statement(
+            """
+            UPDATE halyard.blocked
+            SET    pending = pending - met.count
+            FROM   unnest($1::bigint[], $2::bigint[]) AS met (job, count)
+            WHERE  blocked.job = met.job
+            """)
+        static let delete = Statement("DELETE FROM halyard.blocked WHERE job = ANY ($1::bigint[])")
+        static let culprits = Statement(
+            """
+            SELECT    job.id, coalesce(job.node, definition.name), done.detail
+            FROM      halyard.job
+            JOIN      halyard.definition ON definition.id = job.definition
+            LEFT JOIN halyard.done ON done.job = job.id AND done.outcome = \(Outcome.skipped.rawValue)
+            WHERE     job.id = ANY ($1::bigint[])
+            """)
+    }
+}
+
+extension Culprit {
+    /// Reads ``json``; nil if the object is another one.
+    fileprivate init?(json object: JSONObject) {
+        guard let job = object["job"].flatMap({ Int64($0.string) }), let name = object["name"]?.decodedString,
+            let outcome = object["outcome"]?.decodedString.flatMap({ Outcome(name: $0) })
+        else { return nil }
+        self.init(job: JobID(job), name: name, outcome: outcome)
+    }
+}

@@ -1,0 +1,158 @@
+import Jobs
+import PostgreSQL
+import StoreParts
+
+extension Writer {
+    /// Begins a life, and ends every earlier one of the same identity (H1).
+    func begin(_ holder: Holder, now passed: Timestamp) throws(PostgresError) -> HolderLife {
+        let now = time.now(passed)
+        let row = try run(
+            Statements.begin, .text(holder.identity), .text(holder.name), .text(holder.host), .text(holder.version),
+            holder.queues.map { Argument.texts($0) } ?? .null, .time(now), .integer(options.lifeLength.milliseconds),
+            .text(boot), lifeClock
+        ).first
+        guard let row else { throw PostgresError(.unexpected, message: "a life was not inserted") }
+        let id = HolderID(row.integer(0))
+        for ended in try run(Statements.endOthers, .integer(id.rawValue), .text(holder.identity), .time(now))
+            .map({ HolderID($0.integer(0)) })
+        {
+            try releaseShares(of: ended)
+        }
+        try run(Statements.forget, .time(now))
+        memory.running[id] = [:]
+        holdersChanged = true
+        return try life(id)
+    }
+
+    func renew(_ holder: HolderID, now passed: Timestamp) throws(PostgresError) -> Renewal {
+        let length = Argument.integer(options.lifeLength.milliseconds)
+        let now = Argument.time(time.now(passed))
+        guard try run(Statements.renew, .integer(holder.rawValue), now, length, lifeClock).changes == 1 else {
+            return .ended
+        }
+        if memory.running[holder] == nil {
+            memory.running[holder] = [:]
+            memory.mustCount = true
+        }
+        return .renewed(try life(holder))
+    }
+
+    func leave(_ holder: HolderID, now passed: Timestamp) throws(PostgresError) {
+        guard try run(Statements.leave, .integer(holder.rawValue), .time(time.now(passed))).changes == 1 else { return }
+        try releaseShares(of: holder)
+        memory.running[holder] = nil
+        holdersChanged = true
+    }
+
+    private func life(_ holder: HolderID) throws(PostgresError) -> HolderLife {
+        let hasOrphans = try run(Statements.orphans, .integer(holder.rawValue), lifeClock).first?.boolean(0) ?? false
+        return HolderLife(id: holder, length: options.lifeLength, hasOrphans: hasOrphans)
+    }
+
+    /// Whether the life lasts. Every transaction of a holder asks first: it then keeps the life's lock, for which a
+    /// rescue waits, so that a rescue sees all that the holder has claimed.
+    func isAlive(_ holder: HolderID) throws(PostgresError) -> Bool {
+        try run(Statements.share, .integer(holder.rawValue))
+        return try run(Statements.isAlive, .integer(holder.rawValue), lifeClock).count > 0
+    }
+
+    /// Waits until every other transaction of the holder has ended.
+    func awaitTransactions(of holder: HolderID) throws(PostgresError) {
+        try run(Statements.exclude, .integer(holder.rawValue))
+    }
+
+    /// Reads the running jobs of a holder, as they were claimed.
+    func held(by holder: HolderID) throws(PostgresError) -> [ClaimedJob] {
+        try awaitTransactions(of: holder)
+        return try run(Statements.held, .integer(holder.rawValue)).map { (row) throws(PostgresError) in
+            ClaimedJob(
+                lease: Lease(job: row.job(0), attempt: row.int(1)), definition: DefinitionID(row.integer(2)),
+                graph: row.graph(3), input: row.json(4), hasDependencies: row.integer(5) > 0, tries: row.int(6),
+                isSuspect: try lane(row.integer(7)).laneClass == .suspect)
+        }
+    }
+
+    func noteAbandoned(_ count: Int, by holder: HolderID) throws(PostgresError) {
+        try run(Statements.abandoned, .integer(holder.rawValue), .integer(count))
+    }
+
+    /// The time for ``lasts(_:)``: NULL for the server's clock, which decides alone, or a test's.
+    var lifeClock: Argument { time.server == nil ? .integer(time.steady.now) : .null }
+
+    /// The server's clock, or the time in a parameter if it is not NULL.
+    static func moment(_ parameter: String) -> String {
+        "coalesce(\(parameter)::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)"
+    }
+
+    /// Whether a life lasts.
+    static func lasts(_ parameter: String) -> String {
+        "ended_ms IS NULL AND alive_until_ms > \(moment(parameter))"
+    }
+
+    private enum Statements {
+        static let begin = Statement(
+            """
+            INSERT INTO halyard.daemon (identity, name, host, version, queues, started_ms, seen_ms, alive_until_ms, boot)
+            VALUES ($1::text, $2::text, $3::text, $4::text, $5::text[], $6::bigint, $6::bigint,
+                    \(moment("$9")) + $7::bigint, $8::text)
+            RETURNING id
+            """)
+        static let endOthers = Statement(
+            """
+            UPDATE halyard.daemon
+            SET    ended_ms = $3::bigint
+            WHERE  identity = $2::text
+            AND    id < $1::bigint
+            AND    ended_ms IS NULL
+            RETURNING id
+            """)
+        /// Deletes lives that ended more than a day ago, except the last one of each identity.
+        static let forget = Statement(
+            """
+            DELETE FROM halyard.daemon
+            WHERE  rescued_ms IS NOT NULL
+            AND    ended_ms < $1::bigint - 86400000
+            AND    EXISTS (SELECT 1 FROM halyard.daemon AS later
+                           WHERE later.identity = daemon.identity AND later.id > daemon.id)
+            """)
+        static let renew = Statement(
+            """
+            UPDATE halyard.daemon
+            SET    seen_ms = $2::bigint,
+                   alive_until_ms = \(moment("$4")) + $3::bigint
+            WHERE  id = $1::bigint
+            AND    \(lasts("$4"))
+            """)
+        static let leave = Statement(
+            """
+            UPDATE halyard.daemon
+            SET    ended_ms = $2::bigint, left_ms = $2::bigint
+            WHERE  id = $1::bigint
+            AND    ended_ms IS NULL
+            """)
+        static let orphans = Statement(
+            """
+            SELECT EXISTS (
+                SELECT 1
+                FROM   halyard.daemon
+                WHERE  rescued_ms IS NULL
+                AND    id <> $1::bigint
+                AND    NOT (\(lasts("$2")))
+                AND    EXISTS (SELECT 1 FROM halyard.running WHERE running.daemon = daemon.id))
+            """)
+        static let share = Statement(
+            "SELECT pg_advisory_xact_lock_shared(\(AdvisoryLock.life), $1::bigint::integer)")
+        static let exclude = Statement("SELECT pg_advisory_xact_lock(\(AdvisoryLock.life), $1::bigint::integer)")
+        static let isAlive = Statement("SELECT 1 FROM halyard.daemon WHERE id = $1::bigint AND \(lasts("$2"))")
+        static let held = Statement(
+            """
+            SELECT   running.job, running.attempt, job.definition, running.graph, job.input, job.dependencies,
+                     running.tries, running.lane
+            FROM     halyard.running
+            JOIN     halyard.job ON job.id = running.job
+            WHERE    running.daemon = $1::bigint
+            ORDER BY running.job
+            """)
+        static let abandoned = Statement("UPDATE halyard.daemon SET abandoned = $2::bigint WHERE id = $1::bigint")
+    }
+}

@@ -1,0 +1,41 @@
+import Jobs
+import PostgreSQL
+
+extension Reader {
+    func holders() throws(PostgresError) -> [HolderRecord] {
+        try snapshot { () throws(PostgresError) in
+            var kinds: [String: [String]] = [:]
+            try run(Statements.kinds).forEach { kinds[$0.string(0), default: []].append($0.string(1)) }
+            return try run(Statements.lives, try lifeClock()).map { row in
+                HolderRecord(
+                    id: HolderID(row.integer(0)),
+                    holder: Holder(
+                        identity: row.string(1), name: row.string(2), host: row.string(3), version: row.string(4),
+                        queues: row.isNull(5) ? nil : row.string(5).split(separator: "\n").map(String.init)),
+                    kinds: kinds[row.string(1)] ?? [], startedAt: row.timestamp(6), seenAt: row.timestamp(7),
+                    aliveUntil: row.optionalTimestamp(8), endedAt: row.optionalTimestamp(9), running: row.int(10))
+            }
+        }
+    }
+
+    private enum Statements {
+        static let kinds = Statement("SELECT identity, name FROM halyard.kind ORDER BY identity, name COLLATE \"C\"")
+        /// A life whose time is over has ended then, even if nobody has noticed yet. Ended lives are shown for a day, and
+        /// of each identity only the last.
+        static let lives = Statement(
+            """
+            SELECT   id, identity, name, host, version, array_to_string(queues, E'\\n'), started_ms, seen_ms,
+                     alive_until_ms + (SELECT skew_ms FROM halyard.clock WHERE id = 1),
+                     coalesce(ended_ms,
+                              CASE WHEN NOT (\(Writer.lasts("$1")))
+                                   THEN alive_until_ms + (SELECT skew_ms FROM halyard.clock WHERE id = 1) END),
+                     (SELECT count(*) FROM halyard.running WHERE running.daemon = daemon.id)
+            FROM     halyard.daemon
+            WHERE    (\(Writer.lasts("$1")))
+            OR       (id = (SELECT max(other.id) FROM halyard.daemon AS other WHERE other.identity = daemon.identity)
+                      AND coalesce(ended_ms, alive_until_ms)
+                          > (SELECT max(seen_ms) FROM halyard.daemon) - 86400000)
+            ORDER BY id
+            """)
+    }
+}

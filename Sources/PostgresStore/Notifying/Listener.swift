@@ -1,0 +1,134 @@
+import Glibc
+import Jobs
+import OperationTypes
+import PostgreSQL
+import StoreParts
+import Synchronization
+
+/// Hears of the commits of other stores, on a connection and a thread of its own.
+///
+/// Its row in table `listener` tells the writers of other stores that somebody hears; while nobody does, they send
+/// nothing. After a lost connection the observers are told that everything may have changed.
+final class Listener: Sendable {
+    /// Identifies the store among those of the database.
+    let id: Int64
+    /// Closing the writing end wakes the thread.
+    private let wake: Pipe
+    private let closed = Latch<Void>()
+
+    /// How long to wait before connecting again, and the longest wait for a notification.
+    private static let pause = Duration.seconds(1)
+    private static let longestWait = Duration.seconds(60)
+
+    init(_ url: String, options: PostgresStoreOptions, observers: Observers) throws(PostgresOpenError) {
+        id = Int64.random(in: 1...Int64.max)
+        guard let wake = Pipe() else { throw .noThread(code: errno) }
+        self.wake = wake
+        let link = try Link(to: url, name: "halyard listener", options: options)
+        let ear = Ear(link, id: id, wake: wake, observers: observers)
+        do throws(PostgresError) {
+            try ear.begin()
+        } catch {
+            throw PostgresOpenError(error, server: link.server)
+        }
+        let (handover, closed) = (Handover(ear), closed)
+        do throws(ThreadError) {
+            try startThread(named: "halyard-listen") {
+                handover.take().listen()
+                closed.open()
+            }
+        } catch {
+            throw .noThread(code: error.code)
+        }
+    }
+
+    deinit { wake.end() }
+
+    func close() async {
+        wake.end()
+        await closed.uncancellableWait()
+    }
+
+    /// The thread's part.
+    private final class Ear {
+        private let link: Link
+        private let id: Int64
+        private let wake: Pipe
+        private let observers: Observers
+        private var isListening = false
+
+        init(_ link: Link, id: Int64, wake: Pipe, observers: Observers) {
+            self.link = link
+            self.id = id
+            self.wake = wake
+            self.observers = observers
+        }
+
+        /// Begins to listen. Removes the rows of stores that are gone.
+        func begin() throws(PostgresError) {
+            try link.connection().run(
+                """
+                LISTEN halyard;
+                DELETE FROM halyard.listener
+                WHERE  id = \(id)
+                OR     NOT EXISTS (SELECT 1 FROM pg_stat_activity WHERE pid = listener.backend);
+                INSERT INTO halyard.listener (id, backend) VALUES (\(id), pg_backend_pid())
+                """)
+            isListening = true
+        }
+
+        func listen() {
+            while !isClosed(after: isListening ? .zero : Listener.pause) {
+                do throws(PostgresError) {
+                    if !isListening {
+                        try begin()
+                        observers.tell([.queues, .definitions, .schedules, .holders])
+                    }
+                    let found = try link.connection().notifications(
+                        orUntilReadable: wake.reading, timeout: Listener.longestWait)
+                    for notification in found {
+                        guard let notice = Notice(notification.payload), notice.sender != id else { continue }
+                        observers.tell(notice.changes)
+                    }
+                } catch {
+                    // The writers report the server's problems; the next round connects again.
+                    isListening = false
+                }
+            }
+            // The row of a store that is gone costs the others a few notifications, until the next listener begins.
+            _ = try? link.connection().run("DELETE FROM halyard.listener WHERE id = \(id)")
+        }
+
+        private func isClosed(after pause: Duration) -> Bool {
+            var files = [pollfd(fd: wake.reading, events: Int16(POLLIN), revents: 0)]
+            return poll(&files, 1, Int32(pause.milliseconds)) > 0
+        }
+    }
+}
+
+/// A pipe whose reading end becomes readable when it is ended.
+private final class Pipe: Sendable {
+    let reading: Int32
+    private let writing: Mutex<Int32?>
+
+    /// Nil if the process has too many open files.
+    init?() {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { return nil }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        reading = ends[0]
+        writing = Mutex(ends[1])
+    }
+
+    func end() {
+        writing.withLock { writing in
+            if let writing { Glibc.close(writing) }
+            writing = nil
+        }
+    }
+
+    deinit {
+        end()
+        Glibc.close(reading)
+    }
+}

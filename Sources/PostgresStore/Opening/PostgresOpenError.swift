@@ -1,0 +1,63 @@
+import PostgreSQL
+
+/// The reason why a database on a server could not be opened. Nothing was changed (P11).
+public enum PostgresOpenError: Error, Sendable, Hashable {
+    /// The library libpq is not installed.
+    case missingLibrary(message: String)
+    /// The server does not answer, or accepts no connections at the moment. Trying again later is safe.
+    case unreachable(server: String, message: String)
+    /// The server refused the user, the password or the database.
+    case refused(server: String, message: String)
+    /// The server is older than PostgreSQL 15.
+    case serverTooOld(server: String, version: Int)
+    /// The server would acknowledge commits that a power cut loses.
+    case notDurable(server: String, setting: String)
+    /// Another program has created a schema named `halyard`.
+    case foreignSchema(server: String)
+    /// A newer release of Halyard has migrated the schema.
+    case schemaTooNew(server: String, found: Int64, supported: Int64)
+    /// A thread could not be started; `code` is the `errno`.
+    case noThread(code: Int32)
+    /// A statement failed.
+    case failed(server: String, sqlState: String, message: String)
+}
+
+extension PostgresOpenError {
+    init(_ error: PostgresError, server: String) {
+        switch (error.cause, error.sqlClass) {
+        case (.noLibrary, _): self = .missingLibrary(message: error.message)
+        case (.unexpected, "3F"): self = .foreignSchema(server: server)
+        case (_, "28"), (_, "3D"): self = .refused(server: server, message: error.message)
+        case (_, "42") where error.sqlState == SQLState.insufficientPrivilege:
+            self = .refused(server: server, message: error.message)
+        case (.unreachable, _), (.lost, _), (_, "53"), (_, "57"), (_, "55"):
+            self = .unreachable(server: server, message: error.message)
+        default: self = .failed(server: server, sqlState: error.sqlState, message: error.message)
+        }
+    }
+}
+
+extension PostgresOpenError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .missingLibrary(let message):
+            "A PostgreSQL database needs the library libpq (\(message)). Install it: apt-get install libpq5."
+        case .unreachable(let server, let message):
+            "The database server \(server) cannot be reached (\(message)). Check the server, the network and the URL, then start again."
+        case .refused(let server, let message):
+            "The database server \(server) refused the connection (\(message)). Check the user, the password, the database and the user's permissions."
+        case .serverTooOld(let server, let version):
+            "The database server \(server) is PostgreSQL \(version / 10_000); Halyard needs 15 or newer. Upgrade the server."
+        case .notDurable(let server, let setting):
+            "The database server \(server) has \(setting), so a power cut could lose accepted jobs. Change the setting, then start again."
+        case .foreignSchema(let server):
+            "The schema \"halyard\" on \(server) belongs to another program. Use another database."
+        case .schemaTooNew(let server, let found, let supported):
+            "The job database on \(server) uses schema \(found); this release understands up to \(supported). Upgrade Halyard."
+        case .noThread(let code):
+            "A thread for the database could not be started (errno \(code)). Raise the limit of threads (TasksMax=)."
+        case .failed(let server, let sqlState, let message):
+            "The job database on \(server) could not be opened (\(message), SQLSTATE \(sqlState))."
+        }
+    }
+}

@@ -1,0 +1,310 @@
+import Jobs
+import PostgreSQL
+import StoreParts
+
+/// A job store in a PostgreSQL database, which several daemons may share.
+///
+/// The writes of all callers use one connection on its own thread and share commits (``CommitLoop``). Requests that
+/// affect very many rows use another one, so that other writes do not wait for them; the server keeps them apart. Reads
+/// use two more.
+public final class PostgresJobStore: JobStore {
+    /// The server for people: host, port and database.
+    public let server: String
+
+    private let writing: RequestThread<Writer>
+    /// The thread for writes that affect very many rows.
+    private let bulk: RequestThread<Writer>
+    /// The thread for reads that running jobs wait for.
+    let reading: RequestThread<Reader>
+    /// The thread for listings, which may take long.
+    let listing: RequestThread<Reader>
+    private let observers: Observers
+    private let listener: Listener
+    private let offset: ClockOffset
+
+    /// The number of rows from which on a request is carried out on its own connection.
+    private static let manyRows = 2000
+
+    private init(
+        server: String, writing: RequestThread<Writer>, bulk: RequestThread<Writer>, reading: RequestThread<Reader>,
+        listing: RequestThread<Reader>, listener: Listener, observers: Observers, offset: ClockOffset
+    ) {
+        self.server = server
+        self.writing = writing
+        self.bulk = bulk
+        self.reading = reading
+        self.listing = listing
+        self.observers = observers
+        self.listener = listener
+        self.offset = offset
+    }
+
+    // MARK: Opening and closing
+
+    /// Opens a database by its URL. Creates the schema `halyard`, or migrates an older one; never replaces anything
+    /// (P11).
+    ///
+    /// - Parameter clock: The clock that counts instead of the server's, for tests; nil for the server's.
+    /// - Throws: ``PostgresOpenError``. Trying again later is safe.
+    public static func open(
+        _ url: String, options: PostgresStoreOptions = PostgresStoreOptions(), clock: (any StoreClock)? = nil
+    ) throws(PostgresOpenError) -> PostgresJobStore {
+        let link = try Link(to: url, name: "halyard", options: options)
+        try prepare(link)
+        let observers = Observers()
+        let server = link.server
+        let listener = try Listener(url, options: options, observers: observers)
+        let bulk = try Link(to: url, name: "halyard bulk", options: options)
+        return PostgresJobStore(
+            server: server, writing: try writer(link, "halyard-writer", listener, observers, options, clock),
+            bulk: try writer(bulk, "halyard-bulk", listener, observers, options, clock),
+            reading: try reader(url, "halyard-reader", options, clock),
+            listing: try reader(url, "halyard-lists", options, clock), listener: listener, observers: observers,
+            offset: ClockOffset(isServers: clock == nil))
+    }
+
+    private static func prepare(_ link: Link) throws(PostgresOpenError) {
+        let connection: Connection
+        do throws(PostgresError) {
+            connection = try link.connection()
+        } catch {
+            throw PostgresOpenError(error, server: link.server)
+        }
+        guard connection.serverVersion >= 150_000 else {
+            throw .serverTooOld(server: link.server, version: connection.serverVersion)
+        }
+        for setting in ["fsync", "full_page_writes", "synchronous_commit"] {
+            let value = try connection.mappingErrors { () throws(PostgresError) in
+                try connection.run("SHOW \(setting)")[0].string(0)
+            }
+            if value == "off" { throw .notDurable(server: link.server, setting: "\(setting) = off") }
+        }
+        try connection.migrate()
+    }
+
+    private static func writer(
+        _ link: Link, _ name: String, _ listener: Listener, _ observers: Observers, _ options: PostgresStoreOptions,
+        _ clock: (any StoreClock)?
+    ) throws(PostgresOpenError) -> RequestThread<Writer> {
+        let writer = Writer(link, listener: listener.id, clock: clock, options: options)
+        return try RequestThread(named: name, Handover(CommitLoop(writer, observers: observers)))
+    }
+
+    private static func reader(
+        _ url: String, _ name: String, _ options: PostgresStoreOptions, _ clock: (any StoreClock)?
+    ) throws(PostgresOpenError) -> RequestThread<Reader> {
+        let link = try Link(to: url, name: name, options: options)
+        return try RequestThread(named: name, Handover(ReadLoop(Reader(link, clock: clock), server: link.server)))
+    }
+
+    /// Carries out the requests made so far and closes the connections. Later requests fail with `StoreError.closed`.
+    public func close() async {
+        await reading.close()
+        await listing.close()
+        await bulk.close()
+        await writing.close()
+        await listener.close()
+    }
+
+    public let capabilities = StoreCapabilities(holders: .many)
+    public var clockOffset: Duration { offset.value }
+
+    private func write<Value: Sendable>(
+        weight: Int = 1, _ body: @escaping @Sendable (Writer) throws(PostgresError) -> Value
+    ) async throws(StoreError) -> Value {
+        try await (weight > Self.manyRows ? bulk : writing).perform(weight: weight, body)
+    }
+
+    // MARK: Holders
+
+    public func begin(_ holder: Holder, now: Timestamp) async throws(StoreError) -> HolderLife {
+        let before = offset.start()
+        let (life, server) = try await write { (writer) throws(PostgresError) in
+            (try writer.begin(holder, now: now), writer.time.server?.wall)
+        }
+        offset.measured(server, since: before)
+        return life
+    }
+
+    public func renew(_ holder: HolderID, now: Timestamp) async throws(StoreError) -> Renewal {
+        let before = offset.start()
+        let (renewal, server) = try await write { (writer) throws(PostgresError) in
+            (try writer.renew(holder, now: now), writer.time.server?.wall)
+        }
+        offset.measured(server, since: before)
+        return renewal
+    }
+
+    public func leave(_ holder: HolderID, now: Timestamp) async throws(StoreError) {
+        try await write { (writer) throws(PostgresError) in try writer.leave(holder, now: now) }
+    }
+
+    public func holders() async throws(StoreError) -> [HolderRecord] {
+        try await reading.perform { (reader) throws(PostgresError) in try reader.holders() }
+    }
+
+    public func rescue(
+        _ request: RescueRequest, by holder: HolderID, now: Timestamp
+    ) async throws(StoreError) -> RescueReport {
+        try await write { (writer) throws(PostgresError) in try writer.rescue(request, by: holder, now: now) }
+    }
+
+    public func held(by holder: HolderID) async throws(StoreError) -> [ClaimedJob] {
+        try await write { (writer) throws(PostgresError) in try writer.held(by: holder) }
+    }
+
+    public func noteAbandoned(_ count: Int, by holder: HolderID) {
+        writing.put(
+            NoteRequest { (writer) throws(PostgresError) in try writer.noteAbandoned(count, by: holder) })
+    }
+
+    // MARK: Jobs
+
+    public func enqueue(_ graphs: [NewGraph], now: Timestamp) async throws(StoreError) -> [EnqueueOutcome] {
+        let weight = graphs.reduce(0) { $0 + $1.weight }
+        let thread = weight > Self.manyRows ? bulk : writing
+        return try await withUnsafeContinuation {
+            (continuation: UnsafeContinuation<Result<[EnqueueOutcome], StoreError>, Never>) in
+            thread.put(EnqueueRequest(graphs, now: now, continuation))
+        }.get()
+    }
+
+    /// Ends and claims use one connection even if there are very many children: they belong to one transaction.
+    public func exchange(
+        _ ends: [AttemptEnd], claim: ClaimRequest?, by holder: HolderID, now: Timestamp
+    ) async throws(StoreError) -> Exchange {
+        var weight = ends.count + (claim?.slots ?? 0)
+        for end in ends { weight += end.ending.children.reduce(0) { $0 + $1.weight } }
+        return try await writing.perform(weight: weight) { (writer) throws(PostgresError) in
+            try writer.exchange(ends, claim: claim, by: holder, now: now)
+        }
+    }
+
+    public func trials(now: Timestamp) async throws(StoreError) -> CrashTrials.Report? {
+        try await write { (writer) throws(PostgresError) in writer.reportTrials(now: now) }
+    }
+
+    public func cancel(_ jobs: [JobID], now: Timestamp) async throws(StoreError) -> [CancelResult] {
+        try await write(weight: jobs.count) { (writer) throws(PostgresError) in try writer.cancel(jobs, now: now) }
+    }
+
+    public func cancel(graph: GraphID, now: Timestamp) async throws(StoreError) -> [JobID: CancelResult]? {
+        let jobs = try await self.graph(graph)?.counts.open ?? 0
+        return try await write(weight: Int(jobs)) { (writer) throws(PostgresError) in
+            try writer.cancel(graph: graph, now: now)
+        }
+    }
+
+    /// Looks for the jobs on a connection that reads, so that a long walk does not hold up the writer.
+    public func prune(_ request: PruneRequest, below: JobID?, limit: Int) async throws(StoreError) -> PruneStep {
+        let found = try await listing.perform { (reader) throws(PostgresError) in
+            try reader.prunable(request, below: below, limit: limit)
+        }
+        var step = PruneStep(deleted: 0, keptByGraph: found.keptByGraph, next: found.next)
+        var rest = found.units[...]
+        while !rest.isEmpty {
+            let some = Array(rest.prefix(200))
+            rest = rest.dropFirst(some.count)
+            let (deleted, kept) = try await bulk.perform(weight: some.count) { (writer) throws(PostgresError) in
+                try writer.prune(some)
+            }
+            step.deleted += deleted
+            step.keptByDependents += kept
+        }
+        return step
+    }
+
+    // MARK: Settings
+
+    public func change(
+        _ queue: QueueChange, checkedAt version: SettingsVersion?, now: Timestamp
+    ) async throws(StoreError) -> ChangeOutcome<QueueRecord> {
+        try await write { (writer) throws(PostgresError) in
+            try writer.change(queue, checkedAt: version, now: now)
+        }
+    }
+
+    public func removeQueue(_ name: String, now: Timestamp) async throws(StoreError) -> QueueRemoval {
+        try await write { (writer) throws(PostgresError) in try writer.removeQueue(name, now: now) }
+    }
+
+    public func change(
+        _ definitions: DefinitionChange, checkedAt version: SettingsVersion?, now: Timestamp
+    ) async throws(StoreError) -> ChangeOutcome<SettingsVersion> {
+        let outcome = try await write { (writer) throws(PostgresError) in
+            try writer.change(definitions, checkedAt: version, now: now)
+        }
+        switch outcome {
+        case .changed(let version): return .changed(version)
+        case .outdated: return .outdated
+        case .tooManySchedules: throw .tooManySchedules(limit: Schedule.maxCount)
+        }
+    }
+
+    public func register(
+        _ kinds: [KindDescription], by holder: HolderID, now: Timestamp
+    ) async throws(StoreError) {
+        try await write { (writer) throws(PostgresError) in try writer.register(kinds, by: holder, now: now) }
+    }
+
+    public func recordProblems(_ problems: [String: String], by holder: HolderID) async throws(StoreError) {
+        try await write { (writer) throws(PostgresError) in try writer.recordProblems(problems, by: holder) }
+    }
+
+    // MARK: Schedules
+
+    public func schedules() async throws(StoreError) -> [ScheduleRecord] {
+        try await reading.perform { (reader) throws(PostgresError) in try reader.allSchedules() }
+    }
+
+    public func schedule(_ name: String) async throws(StoreError) -> ScheduleRecord? {
+        try await reading.perform { (reader) throws(PostgresError) in try reader.schedule(name) }
+    }
+
+    public func schedules(due now: Timestamp, limit: Int) async throws(StoreError) -> [ScheduleRecord] {
+        try await reading.perform { (reader) throws(PostgresError) in try reader.schedules(due: now, limit: limit) }
+    }
+
+    public func nextScheduleAt() async throws(StoreError) -> Timestamp? {
+        try await reading.perform { (reader) throws(PostgresError) in try reader.nextScheduleAt() }
+    }
+
+    public func refusedScheduleCount() async throws(StoreError) -> Int {
+        try await reading.perform { (reader) throws(PostgresError) in try reader.refusedScheduleCount() }
+    }
+
+    public func plan(_ timings: [ScheduleTiming]) async throws(StoreError) {
+        try await write { (writer) throws(PostgresError) in
+            for timing in timings { _ = try writer.move(timing) }
+        }
+    }
+
+    public func fire(_ firing: ScheduleFiring, now: Timestamp) async throws(StoreError) -> FiringOutcome {
+        let weight = if case .enqueue(let graph) = firing.work { graph.weight } else { 1 }
+        return try await write(weight: weight) { (writer) throws(PostgresError) in try writer.fire(firing, now: now) }
+    }
+
+    public func run(
+        schedule name: String, _ graph: NewGraph, now: Timestamp
+    ) async throws(StoreError) -> EnqueueOutcome? {
+        try await write(weight: graph.weight) { (writer) throws(PostgresError) in
+            try writer.run(schedule: name, graph, now: now)
+        }
+    }
+
+    public func setPaused(
+        _ isPaused: Bool, schedule name: String, now: Timestamp
+    ) async throws(StoreError) -> ScheduleRecord? {
+        try await write { (writer) throws(PostgresError) in
+            try writer.setPaused(isPaused, schedule: name, now: now)
+        }
+    }
+
+    // MARK: Observing
+
+    public var condition: StoreCondition { observers.condition }
+
+    public func observe(_ observer: @escaping @Sendable (StoreChange) -> Void) -> StoreObservation {
+        observers.add(observer)
+    }
+}

@@ -1,0 +1,135 @@
+import Jobs
+import PostgreSQL
+
+/// The place of a ready job in its lane.
+struct Place: Comparable, Sendable {
+    var txid: Int64
+    var steady: Int64
+    var job: Int64
+
+    static let first = Place(txid: 0, steady: .min, job: 0)
+
+    static func < (a: Place, b: Place) -> Bool { (a.txid, a.steady, a.job) < (b.txid, b.steady, b.job) }
+}
+
+/// Where the search of each lane begins, so that a claim passes no rows that are deleted but cannot be removed while an
+/// old snapshot is held.
+///
+/// - F1: No row before a lane's floor exists, or will ever exist, except rows of the transactions in ``open``: rows are
+///   inserted with the number of their transaction, so they come after the first open transaction of the snapshot
+///   that found the floor.
+/// - F2: ``open`` contains every transaction that was in progress when a floor was found. One is removed once a claim
+///   whose snapshot saw it ended has found no row of it before the floor.
+/// - F3: Because of F1 a floor is a fact, not a guess: it is stored for daemons that start later.
+struct Floors {
+    private(set) var lanes: [Int64: Place] = [:]
+    private(set) var open: Set<Int64> = []
+    /// Whether the stored floors were read.
+    var isRead = false
+    var storedAt: ContinuousClock.Instant?
+
+    init() {}
+
+    func floor(of lane: Int64) -> Place { lanes[lane] ?? .first }
+
+    /// Advances the floors after a claim has looked at lanes from their floors on.
+    ///
+    /// - Parameters:
+    ///   - heads: The first row of each lane that was seen from its floor on, nil for none.
+    ///   - late: Transactions of ``open`` of which the claim has seen rows before a floor.
+    ///   - snapshot: A snapshot from before the claim's look.
+    mutating func advance(heads: [Int64: Place?], late: Set<Int64>, _ snapshot: Snapshot) {
+        for (lane, head) in heads {
+            let next = head ?? Place(txid: snapshot.xmax, steady: .min, job: 0)
+            if next > floor(of: lane) { lanes[lane] = next }
+        }
+        // A transaction after the snapshot is after every floor that this look has found.
+        open = open.filter { late.contains($0) || snapshot.isOpen($0) }.union(snapshot.inProgress)
+    }
+
+    /// The text that is stored.
+    var text: String {
+        let lanes = lanes.map { "\($0.key):\($0.value.txid):\($0.value.steady):\($0.value.job)" }.sorted()
+        return open.sorted().map(String.init).joined(separator: ",") + ";" + lanes.joined(separator: ",")
+    }
+
+    /// Reads a stored text. Nil if it is invalid; every search then begins at the first row.
+    init?(_ text: String, xmax: Int64) {
+        let parts = text.split(separator: ";", omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return nil }
+        for number in parts[0].split(separator: ",") {
+            guard let number = Int64(number) else { return nil }
+            open.insert(number)
+        }
+        for entry in parts[1].split(separator: ",") {
+            let numbers = entry.split(separator: ":").compactMap { Int64($0) }
+            // In a database that was copied to another server, transactions have other numbers.
+            guard numbers.count == 4, numbers[1] <= xmax else { return nil }
+            lanes[numbers[0]] = Place(txid: numbers[1], steady: numbers[2], job: numbers[3])
+        }
+    }
+}
+
+/// The transactions that a statement sees as ended.
+struct Snapshot {
+    let xmin: Int64
+    let xmax: Int64
+    let inProgress: Set<Int64>
+
+    /// Reads the text of a `pg_snapshot`.
+    init?(_ text: String) {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 3, let xmin = Int64(parts[0]), let xmax = Int64(parts[1]) else { return nil }
+        self.xmin = xmin
+        self.xmax = xmax
+        inProgress = Set(parts[2].split(separator: ",").compactMap { Int64($0) })
+    }
+
+    func isOpen(_ transaction: Int64) -> Bool { transaction >= xmax || inProgress.contains(transaction) }
+}
+
+extension Writer {
+    /// Reads the newest stored floors, once after the start.
+    func readFloors() throws(PostgresError) {
+        if memory.floors.isRead { return }
+        let row = try run(Statements.read).first
+        if let row, let floors = Floors(row.string(0), xmax: row.integer(1)) { memory.floors = floors }
+        // A copied database may contain rows with numbers that its server has not reached yet; they would hide later
+        // rows from a floor.
+        try run(Statements.rebase)
+        memory.floors.isRead = true
+    }
+
+    /// Stores the floors, from time to time.
+    func storeFloors() throws(PostgresError) {
+        let now = ContinuousClock.now
+        guard memory.floors.storedAt.map({ now - $0 > .seconds(1) }) ?? true else { return }
+        memory.floors.storedAt = now
+        try run(Statements.write, .text(memory.floors.text))
+    }
+
+    private enum Statements {
+        static let read = Statement(
+            """
+            SELECT   body, pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+            FROM     halyard.floor
+            ORDER BY id DESC
+            LIMIT    1
+            """)
+        static let rebase = Statement(
+            """
+            UPDATE halyard.ready
+            SET    txid = pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+            WHERE  txid > pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+            """)
+        /// Deletes the rows before the last few, which are of no use.
+        static let write = Statement(
+            """
+            WITH old AS (
+                DELETE FROM halyard.floor
+                WHERE id IN (SELECT id FROM halyard.floor ORDER BY id DESC OFFSET 8 LIMIT 100)
+            )
+            INSERT INTO halyard.floor (body) VALUES ($1::text)
+            """)
+    }
+}

@@ -1,0 +1,166 @@
+import Jobs
+import PostgreSQL
+import StoreParts
+
+/// Runs the writes of all callers on one thread and connection. Writes that wait together share one transaction and one
+/// sync, up to ``maxJobs``.
+///
+/// Invariants:
+/// - G1: a caller receives success only after COMMIT has returned success.
+/// - G2: a failed write leaves no trace and does not affect the others: the transaction is rolled back, and each write
+///   runs again in its own transaction. A write that met another transaction is repeated.
+/// - G3: if the connection breaks before COMMIT is answered, each caller is told so (`StoreError.unanswered`), and
+///   everything remembered is read again.
+/// - G4: observers are notified of each commit once, in order, before its callers resume.
+final class CommitLoop: RequestHandler {
+    /// The maximum number of jobs in one transaction. A single request may have more.
+    private static let maxJobs = 2000
+    /// How often a write is repeated that met another transaction.
+    private static let maxConflicts = 20
+
+    private let writer: Writer
+    private let observers: Observers
+    private var server: String { writer.link.server }
+    /// Whether the last request found no server.
+    private var isCutOff = false
+
+    init(_ writer: Writer, observers: Observers) {
+        self.writer = writer
+        self.observers = observers
+    }
+
+    /// While the server cannot be reached, tries to reach it, so that observers are notified when it is back.
+    var moreWork: MoreWork {
+        if isCutOff { return .later(.seconds(1)) }
+        return writer.foldable.isEmpty ? .none : .now
+    }
+
+    func carryOut(_ batch: [any Request<Writer>]) {
+        if batch.isEmpty { return carryOutWork() }
+        var rest = batch[...]
+        while let first = rest.first {
+            var jobs = first.weight
+            let share = rest.dropFirst().prefix { request in
+                jobs += request.weight
+                return jobs <= Self.maxJobs
+            }
+            commit(Array(rest[..<share.endIndex]))
+            rest = rest[share.endIndex...]
+        }
+    }
+
+    func finish() { writer.link.close() }
+
+    private func carryOutWork() {
+        do throws(PostgresError) {
+            try writer.begin(isObserved: false)
+            try writer.fold()
+            try writer.flush()
+            try writer.commit()
+            reached()
+        } catch {
+            note(error, .running)
+            undo(after: error)
+        }
+    }
+
+    private func commit(_ batch: [any Request<Writer>], conflicts: Int = 0) {
+        do throws(PostgresError) {
+            try writer.begin(isObserved: !observers.isEmpty)
+            try run(batch)
+            try writer.flush()
+        } catch {
+            undo(after: error)
+            if error.cause != .refused && error.cause != .unexpected { return answer(batch, error, .running) }
+            if batch.count > 1 {
+                for request in batch { commit([request]) }
+            } else if error.isConflict, conflicts < Self.maxConflicts {
+                commit(batch, conflicts: conflicts + 1)
+            } else {
+                answer(batch, error, .running)
+            }
+            return
+        }
+        do throws(PostgresError) {
+            try writer.commit()
+        } catch {
+            undo(after: error)
+            if error.isConflict, conflicts < Self.maxConflicts {
+                for request in batch { commit([request], conflicts: conflicts + 1) }
+                return
+            }
+            return answer(batch, error, .committing)
+        }
+        let changes = writer.takeChanges()
+        observers.tell(changes)
+        writer.forgetChanges()
+        reached()
+        for request in batch { request.answer(nil) }
+        do throws(PostgresError) {
+            try writer.tellOthers(changes)
+        } catch {
+            // The commit stands. A lost connection is noticed by the next request.
+            if error.cause == .lost { writer.connectionLost() }
+        }
+    }
+
+    /// Runs the requests in order. Enqueues that follow each other are carried out together.
+    private func run(_ batch: [any Request<Writer>]) throws(PostgresError) {
+        var enqueues: [EnqueueRequest] = []
+        for request in batch {
+            if let enqueue = request as? EnqueueRequest {
+                enqueues.append(enqueue)
+                continue
+            }
+            try run(enqueues)
+            enqueues = []
+            try request.run(with: writer)
+        }
+        try run(enqueues)
+    }
+
+    private func run(_ requests: [EnqueueRequest]) throws(PostgresError) {
+        guard let first = requests.first else { return }
+        // The callers' times differ only with a clock of their own, which only tests have.
+        guard requests.allSatisfy({ $0.now == first.now }) || writer.time.server != nil else {
+            for request in requests { try request.run(with: writer) }
+            return
+        }
+        var outcomes = try writer.enqueue(requests.flatMap(\.graphs), now: first.now)[...]
+        for request in requests {
+            request.outcomes = Array(outcomes.prefix(request.graphs.count))
+            outcomes = outcomes.dropFirst(request.graphs.count)
+        }
+    }
+
+    private func undo(after error: PostgresError) {
+        if error.cause == .lost || error.cause == .unreachable || error.cause == .noLibrary {
+            return writer.connectionLost()
+        }
+        do throws(PostgresError) {
+            try writer.rollBack()
+        } catch {
+            // The server undoes the transaction of a connection that broke.
+            writer.connectionLost()
+        }
+    }
+
+    private func answer(_ batch: [any Request<Writer>], _ error: PostgresError, _ phase: StoreError.Phase) {
+        let failure = note(error, phase)
+        for request in batch { request.answer(failure) }
+    }
+
+    @discardableResult
+    private func note(_ error: PostgresError, _ phase: StoreError.Phase) -> StoreError {
+        let failure = StoreError(error, server: server, phase: phase)
+        if failure.isTransient { observers.update { $0.problem = failure } }
+        if case .unreachable = failure { isCutOff = true }
+        if case .unanswered = failure { isCutOff = true }
+        return failure
+    }
+
+    private func reached() {
+        isCutOff = false
+        observers.update { $0.problem = nil }
+    }
+}

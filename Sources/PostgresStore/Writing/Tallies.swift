@@ -1,0 +1,63 @@
+import Jobs
+import PostgreSQL
+import StoreParts
+
+/// The changes that one transaction makes to the counts of a queue or graph, and the time of the last of them.
+struct TallyChange {
+    var tally = Tally()
+    var at: Timestamp
+
+    init(at: Timestamp) { self.at = at }
+
+    mutating func move(from old: JobState?, to new: JobState?, now: Timestamp) {
+        if let old { tally[old] -= 1 }
+        if let new { tally[new] += 1 }
+        at = max(at, now)
+    }
+}
+
+extension Writer {
+    /// Inserts the changes to counts (S3).
+    func writeTallies() throws(PostgresError) {
+        let changes = tallies.filter { !$0.value.tally.isZero }
+        if changes.isEmpty { return }
+        let subjects = Array(changes.keys)
+        func column(_ state: JobState) -> Argument { .integers(subjects.map { changes[$0]!.tally[state] }) }
+        try run(
+            Statements.write, .integers(subjects), .times(subjects.map { changes[$0]!.at }), column(.blocked),
+            column(.scheduled), column(.ready), column(.running), column(.succeeded), column(.failed),
+            column(.cancelled), column(.skipped))
+        for subject in subjects {
+            memory.unfolded[subject, default: 0] += 1
+            if memory.unfolded[subject]! >= Self.changesPerFold {
+                memory.unfolded[subject] = nil
+                foldable.insert(subject)
+            }
+        }
+        // Most graphs end after a few changes and are never folded.
+        if memory.unfolded.count > 10_000 { memory.unfolded = memory.unfolded.filter { $0.value > 8 } }
+    }
+
+    /// The number of changes after which a sum is folded, so that reading it stays cheap.
+    private static let changesPerFold = 256
+
+    /// Folds the counts that consist of many changes, in a transaction of its own.
+    func fold() throws(PostgresError) {
+        let subjects = foldable.sorted()
+        foldable = []
+        for subject in subjects { try run(Statements.fold, .integer(subject)) }
+    }
+
+    private enum Statements {
+        static let write = Statement(
+            """
+            INSERT INTO halyard.tally_change (subject, txid, at_ms, blocked, scheduled, ready, running,
+                                              succeeded, failed, cancelled, skipped)
+            SELECT subject, pg_current_xact_id()::text::bigint, at_ms, b, s, r, x, u, f, c, k
+            FROM   unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
+                          $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[])
+                   AS change (subject, at_ms, b, s, r, x, u, f, c, k)
+            """)
+        static let fold = Statement("SELECT halyard.fold_tally($1::bigint)")
+    }
+}

@@ -1,0 +1,199 @@
+import Jobs
+import PostgreSQL
+import StoreParts
+
+/// A connection that writes, with what it remembers about the database. Only its own thread uses it.
+///
+/// Each verb is an extension in its own folder, next to its statements. A verb runs inside a transaction that
+/// ``GroupCommit`` begins and commits. It may run again after a rollback, so it keeps nothing outside ``memory`` and the
+/// changes of the transaction.
+final class Writer {
+    let link: Link
+    var time: StoreTime
+    let options: PostgresStoreOptions
+    /// The number of this store's listener.
+    let listener: Int64
+    private let beginning: String
+    /// The identifier of this machine's boot.
+    let boot: String
+    var memory = Memory()
+    private var memoryAtBegin = Memory()
+    /// What the database says about queues, definitions and lanes; nil until it is read.
+    var catalog: Catalog?
+    private var catalogAtBegin: Catalog?
+
+    // MARK: The running transaction
+
+    var tallies: [Int64: TallyChange] = [:]
+    /// Whether other stores hear of this store's commits.
+    private(set) var isHeard = false
+    /// Whether there are observers, here or in other stores. Without them, changes to jobs are not recorded.
+    var isObserved = false
+    var jobChanges: [JobChange] = []
+    var queuesChanged = false
+    var definitionsChanged = false
+    var schedulesChanged = false
+    var holdersChanged = false
+    /// Whether a job became ready that another daemon may run.
+    var madeReady = false
+    /// The subjects whose counts consist of so many changes that they should be folded.
+    var foldable: Set<Int64> = []
+
+    init(_ link: Link, listener: Int64, clock: (any StoreClock)?, options: PostgresStoreOptions) {
+        self.link = link
+        self.listener = listener
+        beginning = Self.begin(listener: listener)
+        self.options = options
+        time = StoreTime(clock)
+        boot = clock?.boot ?? currentBoot()
+    }
+
+    /// The running transaction's connection.
+    var connection: Connection {
+        get throws(PostgresError) { try link.connection() }
+    }
+
+    @discardableResult
+    func run(_ statement: Statement, _ arguments: Argument...) throws(PostgresError) -> Rows {
+        try link.connection().run(statement, arguments)
+    }
+
+    /// Plans must not depend on statistics, which are wrong for tables that are filled and emptied within minutes: a
+    /// scan of a whole table is never chosen where an index can be used. The settings last until the end of the
+    /// transaction, so they do not leak to other clients of a connection pool.
+    private static func begin(listener: Int64) -> String {
+        """
+        BEGIN;
+        SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL jit = off;
+        SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off;
+        SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off;
+        SET LOCAL lock_timeout = '10s';
+        SELECT pg_advisory_xact_lock_shared(\(AdvisoryLock.adding));
+        SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, settings.version,
+               clock.boot, clock.origin_ms, clock.skew_ms, clock.seen_ms,
+               EXISTS (SELECT 1 FROM halyard.listener WHERE id <> \(listener)),
+               (SELECT count(*) FROM halyard.lane)
+        FROM   halyard.settings
+        JOIN   halyard.clock ON clock.id = 1
+        """
+    }
+
+    /// Begins a transaction.
+    ///
+    /// - Parameter isObserved: Whether to record the changes to jobs for observers.
+    func begin(isObserved: Bool) throws(PostgresError) {
+        let row = try connection.run(beginning)[0]
+        isHeard = row.string(6) == "t"
+        self.isObserved = isObserved || isHeard
+        func number(_ column: Int) -> Int64 { Int64(row.string(column)) ?? 0 }
+        if let server = time.server {
+            server.read(number(0))
+            time.steady.remember(SteadyClock.Row(boot: server.boot, origin: 0, skew: 0), seen: 0)
+        } else {
+            time.steady.remember(
+                SteadyClock.Row(boot: row.string(2), origin: number(3), skew: number(4)), seen: number(5))
+        }
+        time.steady.read()
+        memoryAtBegin = memory
+        try readCatalog(version: number(1))
+        // Lanes are never deleted, so a new one of another connection changes their number.
+        if known.lanes.count != number(7) { try readLanes() }
+        catalogAtBegin = catalog
+        if memory.mustCount { try countRunning() }
+    }
+
+    /// Writes what the transaction has collected.
+    func flush() throws(PostgresError) {
+        try writeTallies()
+        if time.server == nil {
+            let row = time.steady.takeChange()
+            try run(
+                Statements.writeClock, .text(row?.boot), .integer(row?.origin), .integer(row?.skew),
+                .integer(time.steady.now))
+        }
+    }
+
+    /// Commits the transaction. If the connection breaks meanwhile, it is unknown whether the transaction is stored.
+    func commit() throws(PostgresError) {
+        try connection.run("COMMIT")
+        memoryAtBegin = Memory()
+        catalogAtBegin = nil
+    }
+
+    /// Undoes the transaction, in the database and in memory.
+    func rollBack() throws(PostgresError) {
+        forgetChanges()
+        memory = memoryAtBegin
+        catalog = catalogAtBegin
+        if link.isOpen { try connection.run("ROLLBACK") }
+    }
+
+    /// Forgets what the lost connection may or may not have written.
+    func connectionLost() {
+        forgetChanges()
+        memory = memoryAtBegin
+        memory.mustCount = true
+        catalog = nil
+    }
+
+    /// Returns the committed changes for the observers.
+    func takeChanges() -> [StoreChange] {
+        var changes: [StoreChange] = []
+        if !jobChanges.isEmpty { changes.append(.jobs(jobChanges)) }
+        if queuesChanged { changes.append(.queues) }
+        if definitionsChanged { changes.append(.definitions) }
+        if schedulesChanged { changes.append(.schedules) }
+        if holdersChanged { changes.append(.holders) }
+        return changes
+    }
+
+    /// Tells other stores what a commit has changed. A statement of its own: a commit with a notification takes a lock
+    /// over the whole database. A lost notification delays other daemons until they look by themselves.
+    func tellOthers(_ changes: [StoreChange]) throws(PostgresError) {
+        guard isHeard else { return }
+        let texts = Notice.texts(changes, from: listener)
+        if !texts.isEmpty { try run(Statements.notify, .texts(texts)) }
+    }
+
+    func forgetChanges() {
+        tallies.removeAll(keepingCapacity: true)
+        jobChanges.removeAll(keepingCapacity: true)
+        queuesChanged = false
+        definitionsChanged = false
+        schedulesChanged = false
+        holdersChanged = false
+        madeReady = false
+    }
+
+    // MARK: Recording changes
+
+    /// Counts a job's move from one state to another; from nil for a new job, to nil for one that is deleted.
+    func count(queue: Int64, graph: GraphID?, from old: JobState?, to new: JobState?, now: Timestamp) {
+        tallies[-queue, default: TallyChange(at: now)].move(from: old, to: new, now: now)
+        if let graph { tallies[graph.rawValue, default: TallyChange(at: now)].move(from: old, to: new, now: now) }
+        if new == .ready { madeReady = true }
+    }
+
+    /// Records a job's change for the observers, if there are any.
+    func note(
+        _ job: JobID, graph: GraphID?, state: JobState, attempt: Int, isCancelRequest: Bool = false,
+        dueAt: Timestamp? = nil, cause: JobChange.Cause? = nil, input: JSONText? = nil
+    ) {
+        guard isObserved else { return }
+        jobChanges.append(
+            JobChange(
+                job: job, graph: graph, state: state, attempt: attempt, isCancelRequest: isCancelRequest, dueAt: dueAt,
+                cause: cause, input: input))
+    }
+
+    private enum Statements {
+        static let notify = Statement("SELECT pg_notify('halyard', text) FROM unnest($1::text[]) AS text")
+        static let writeClock = Statement(
+            """
+            UPDATE halyard.clock
+            SET    boot = coalesce($1::text, boot), origin_ms = coalesce($2::bigint, origin_ms),
+                   skew_ms = coalesce($3::bigint, skew_ms), seen_ms = $4::bigint
+            WHERE  id = 1
+            """)
+    }
+}
