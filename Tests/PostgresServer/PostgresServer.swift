@@ -6,7 +6,7 @@ import Synchronization
 /// the kernel closes then.
 public final class PostgresServer: Sendable {
     /// The URL of the server's own database.
-    private let url: String
+    public let url: String
     private let count = Atomic(0)
 
     /// The server; nil if PostgreSQL is not installed.

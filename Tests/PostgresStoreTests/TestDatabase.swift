@@ -6,6 +6,8 @@ import PostgresStore
 final class TestDatabase: Sendable {
     let url: String
     private let server: PostgresServer
+    /// The URL of another database of the same server.
+    var serverURL: String { server.url }
 
     init() throws {
         guard let server = PostgresServer.shared else { throw NoServer() }

@@ -19,7 +19,7 @@ extension Writer {
         var claimed: [ClaimedJob] = []
         if isAlive, let claim {
             claimed = try self.claim(claim, holder, now: now)
-            try storeFloors()
+            try storeFloors(claimed: claimed.count)
         }
         // When a trial ends, the jobs that it held back may start, although no job becomes due then.
         if let end = trialsEndAt(now: now) { nextDueAt = min(nextDueAt ?? end, end) }

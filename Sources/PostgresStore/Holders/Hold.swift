@@ -63,6 +63,8 @@ extension Writer {
 
     /// Reads the running jobs of a holder, as they were claimed.
     func held(by holder: HolderID) throws(PostgresError) -> [ClaimedJob] {
+        // The server may not have noticed yet that a connection broke, and still work for it.
+        try run(Statements.terminate, .integer(holder.rawValue))
         try awaitTransactions(of: holder)
         return try run(Statements.held, .integer(holder.rawValue)).map { (row) throws(PostgresError) in
             ClaimedJob(
@@ -143,6 +145,18 @@ extension Writer {
         static let share = Statement(
             "SELECT pg_advisory_xact_lock_shared(\(AdvisoryLock.life), $1::bigint::integer)")
         static let exclude = Statement("SELECT pg_advisory_xact_lock(\(AdvisoryLock.life), $1::bigint::integer)")
+        static let terminate = Statement(
+            """
+            SELECT pg_terminate_backend(pid)
+            FROM   pg_locks
+            WHERE  locktype = 'advisory'
+            AND    database = (SELECT oid FROM pg_database WHERE datname = current_database())
+            AND    classid::bigint = \(AdvisoryLock.life)
+            AND    objid::bigint = $1::bigint
+            AND    objsubid = 2
+            AND    mode = 'ShareLock'
+            AND    pid <> pg_backend_pid()
+            """)
         static let isAlive = Statement("SELECT 1 FROM halyard.daemon WHERE id = $1::bigint AND \(lasts("$2"))")
         static let held = Statement(
             """

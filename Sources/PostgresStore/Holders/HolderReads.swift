@@ -3,18 +3,16 @@ import PostgreSQL
 
 extension Reader {
     func holders() throws(PostgresError) -> [HolderRecord] {
-        try snapshot { () throws(PostgresError) in
-            var kinds: [String: [String]] = [:]
-            try run(Statements.kinds).forEach { kinds[$0.string(0), default: []].append($0.string(1)) }
-            return try run(Statements.lives, try lifeClock()).map { row in
-                HolderRecord(
-                    id: HolderID(row.integer(0)),
-                    holder: Holder(
-                        identity: row.string(1), name: row.string(2), host: row.string(3), version: row.string(4),
-                        queues: row.isNull(5) ? nil : row.string(5).split(separator: "\n").map(String.init)),
-                    kinds: kinds[row.string(1)] ?? [], startedAt: row.timestamp(6), seenAt: row.timestamp(7),
-                    aliveUntil: row.optionalTimestamp(8), endedAt: row.optionalTimestamp(9), running: row.int(10))
-            }
+        var kinds: [String: [String]] = [:]
+        try run(Statements.kinds).forEach { kinds[$0.string(0), default: []].append($0.string(1)) }
+        return try run(Statements.lives, try lifeClock()).map { row in
+            HolderRecord(
+                id: HolderID(row.integer(0)),
+                holder: Holder(
+                    identity: row.string(1), name: row.string(2), host: row.string(3), version: row.string(4),
+                    queues: row.isNull(5) ? nil : row.string(5).split(separator: "\n").map(String.init)),
+                kinds: kinds[row.string(1)] ?? [], startedAt: row.timestamp(6), seenAt: row.timestamp(7),
+                aliveUntil: row.optionalTimestamp(8), endedAt: row.optionalTimestamp(9), running: row.int(10))
         }
     }
 

@@ -29,43 +29,41 @@ extension Reader {
     /// A job depends only on older jobs and on jobs of its own graph. The walk goes from newer to older jobs, so it finds
     /// dependents before their dependencies.
     func prunable(_ request: PruneRequest, below: JobID?, limit: Int) throws(PostgresError) -> Prunable {
-        try snapshot { () throws(PostgresError) in
-            var found = Prunable()
-            var units = 0
-            var jobs = 0
-            var position = below?.rawValue ?? .max
-            while units < Self.unitsPerWalk, jobs < limit {
-                let rows = try run(
-                    Statements.walk, .integer(position), .time(request.finishedBefore),
-                    .integer(request.outcomes.reduce(0) { $0 | 1 << $1.rawValue }), .integer(Self.rowsPerRead))
-                if rows.count == 0 {
-                    found.next = nil
-                    return found
-                }
-                for index in 0..<rows.count where units < Self.unitsPerWalk && jobs < limit {
-                    let row = rows[index]
-                    // A row of a graph that was seen already.
-                    if row.integer(0) >= position { continue }
-                    units += 1
-                    position = row.integer(0)
-                    guard let graph = row.graph(1) else {
-                        if row.boolean(2) {
-                            found.units.append(PruneUnit(graph: nil, first: row.job(0), jobs: 1))
-                            jobs += 1
-                        }
-                        continue
-                    }
-                    position = row.integer(3)
-                    let unit = PruneUnit(graph: graph, first: row.job(3), jobs: row.integer(4))
-                    if try isWanted(unit, request, &found) {
-                        found.units.append(unit)
-                        jobs += min(Int(unit.jobs), limit)
-                    }
-                }
-                found.next = JobID(position)
+        var found = Prunable()
+        var units = 0
+        var jobs = 0
+        var position = below?.rawValue ?? .max
+        while units < Self.unitsPerWalk, jobs < limit {
+            let rows = try run(
+                Statements.walk, .integer(position), .time(request.finishedBefore),
+                .integer(request.outcomes.reduce(0) { $0 | 1 << $1.rawValue }), .integer(Self.rowsPerRead))
+            if rows.count == 0 {
+                found.next = nil
+                return found
             }
-            return found
+            for index in 0..<rows.count where units < Self.unitsPerWalk && jobs < limit {
+                let row = rows[index]
+                // A row of a graph that was seen already.
+                if row.integer(0) >= position { continue }
+                units += 1
+                position = row.integer(0)
+                guard let graph = row.graph(1) else {
+                    if row.boolean(2) {
+                        found.units.append(PruneUnit(graph: nil, first: row.job(0), jobs: 1))
+                        jobs += 1
+                    }
+                    continue
+                }
+                position = row.integer(3)
+                let unit = PruneUnit(graph: graph, first: row.job(3), jobs: row.integer(4))
+                if try isWanted(unit, request, &found) {
+                    found.units.append(unit)
+                    jobs += min(Int(unit.jobs), limit)
+                }
+            }
+            found.next = JobID(position)
         }
+        return found
     }
 
     private func isWanted(

@@ -54,16 +54,14 @@ enum DefinitionReads {
 
 extension Reader {
     func definitionSet() throws(PostgresError) -> DefinitionSet {
-        try snapshot { () throws(PostgresError) in
-            var set = DefinitionSet()
-            set.version = try run(DefinitionReads.version).first.map { SettingsVersion($0.integer(0)) }
-            set.kinds = try run(DefinitionReads.kinds).map { (row) throws(PostgresError) in try row.kindDescription() }
-            set.queues = try queues().map(\.settings)
-            set.definitions = try run(DefinitionReads.all).map { $0.storedDefinition() }
-            set.graphs = try run(DefinitionReads.graphs).map { $0.storedGraphDefinition() }
-            set.schedules = try allSchedules().filter { $0.unreadable == nil }.map(\.schedule)
-            return set
-        }
+        var set = DefinitionSet()
+        set.version = try run(DefinitionReads.version).first.map { SettingsVersion($0.integer(0)) }
+        set.kinds = try run(DefinitionReads.kinds).map { (row) throws(PostgresError) in try row.kindDescription() }
+        set.queues = try queues().map(\.settings)
+        set.definitions = try run(DefinitionReads.all).map { $0.storedDefinition() }
+        set.graphs = try run(DefinitionReads.graphs).map { $0.storedGraphDefinition() }
+        set.schedules = try allSchedules().filter { $0.unreadable == nil }.map(\.schedule)
+        return set
     }
 
     func definition(_ id: DefinitionID) throws(PostgresError) -> StoredDefinition? {

@@ -8,22 +8,20 @@ extension Reader {
 
     /// Reads one page. The cost is bounded whatever the filter selects.
     func page(_ filter: JobFilter) throws(PostgresError) -> JobPage {
-        try snapshot { () throws(PostgresError) in
-            let numbers = try numbers(filter)
-            let records = try jobs(numbers.found, withInputs: filter.withInputs)
-            var page = JobPage(jobs: [], next: numbers.next)
-            var bytes = 0
-            for (index, id) in numbers.found.enumerated() {
-                guard let job = records[id] else { continue }
-                page.jobs.append(job)
-                bytes += job.input?.bytes.count ?? 0
-                if bytes >= min(filter.pageBytes, JobPage.maxInputBytes) {
-                    if index + 1 < numbers.found.count { page.next = id }
-                    break
-                }
+        let numbers = try numbers(filter)
+        let records = try jobs(numbers.found, withInputs: filter.withInputs)
+        var page = JobPage(jobs: [], next: numbers.next)
+        var bytes = 0
+        for (index, id) in numbers.found.enumerated() {
+            guard let job = records[id] else { continue }
+            page.jobs.append(job)
+            bytes += job.input?.bytes.count ?? 0
+            if bytes >= min(filter.pageBytes, JobPage.maxInputBytes) {
+                if index + 1 < numbers.found.count { page.next = id }
+                break
             }
-            return page
         }
+        return page
     }
 
     /// Returns the numbers of the jobs on one page. They are read from the narrowest suitable table.

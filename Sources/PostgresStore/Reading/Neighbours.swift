@@ -3,15 +3,13 @@ import PostgreSQL
 
 extension Reader {
     func dependencies(of job: JobID, onlyOpen: Bool, limit: Int) throws(PostgresError) -> Neighbours {
-        try snapshot { () throws(PostgresError) in
-            guard let counts = try run(Statements.counts, .job(job)).first else {
-                return Neighbours(jobs: [], count: 0)
-            }
-            let below = onlyOpen ? JobState.succeeded.rawValue : JobState.allCases.count
-            let jobs = try run(Statements.dependencies, .job(job), .integer(below), .integer(limit))
-                .map { Neighbour($0) }
-            return Neighbours(jobs: jobs, count: counts.int(onlyOpen ? 1 : 0))
+        guard let counts = try run(Statements.counts, .job(job)).first else {
+            return Neighbours(jobs: [], count: 0)
         }
+        let below = onlyOpen ? JobState.succeeded.rawValue : JobState.allCases.count
+        let jobs = try run(Statements.dependencies, .job(job), .integer(below), .integer(limit))
+            .map { Neighbour($0) }
+        return Neighbours(jobs: jobs, count: counts.int(onlyOpen ? 1 : 0))
     }
 
     func dependents(of job: JobID, limit: Int) throws(PostgresError) -> [Neighbour] {
@@ -23,22 +21,20 @@ extension Reader {
     func outputs(
         ofDependenciesOf job: JobID, _ wanted: WantedOutputs, maxBytes: Int
     ) throws(PostgresError) -> DependencyOutputs {
-        try snapshot { () throws(PostgresError) in
-            var found = try run(Statements.outputs, .job(job)).map { row in
-                (position: row.integer(0), job: row.job(1), kind: row.string(2), bytes: row.int(3))
-            }
-            found = found.filter { wanted.kinds?.contains($0.kind) ?? true }
-            if wanted.onlyFirst { found = Array(found.prefix(1)) }
-            if found.reduce(0, { $0 + $1.bytes }) > maxBytes { return .tooLarge }
-            var values: [JobID: JSONText] = [:]
-            try run(Statements.values, .jobs(found.map(\.job))).forEach { values[$0.job(0)] = $0.json(1) }
-            return .found(
-                found.compactMap { output in
-                    values[output.job].map {
-                        DependencyOutput(dependency: output.job, kind: output.kind, output: $0)
-                    }
-                })
+        var found = try run(Statements.outputs, .job(job)).map { row in
+            (position: row.integer(0), job: row.job(1), kind: row.string(2), bytes: row.int(3))
         }
+        found = found.filter { wanted.kinds?.contains($0.kind) ?? true }
+        if wanted.onlyFirst { found = Array(found.prefix(1)) }
+        if found.reduce(0, { $0 + $1.bytes }) > maxBytes { return .tooLarge }
+        var values: [JobID: JSONText] = [:]
+        try run(Statements.values, .jobs(found.map(\.job))).forEach { values[$0.job(0)] = $0.json(1) }
+        return .found(
+            found.compactMap { output in
+                values[output.job].map {
+                    DependencyOutput(dependency: output.job, kind: output.kind, output: $0)
+                }
+            })
     }
 
     private enum Statements {

@@ -18,13 +18,12 @@ final class Reader {
     }
 
     /// Runs `body` in one snapshot of the database.
-    func snapshot<Value>(_ body: () throws(PostgresError) -> Value) throws(PostgresError) -> Value {
+    func snapshot(_ body: () throws(PostgresError) -> Void) throws(PostgresError) {
         let connection = try link.connection()
-        try connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        try connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; \(PinnedPlans.sql)")
         do throws(PostgresError) {
-            let value = try body()
+            try body()
             try connection.run("COMMIT")
-            return value
         } catch {
             // A connection that cannot roll back is lost, and its next use reports that.
             if connection.isOpen { _ = try? connection.run("ROLLBACK") }
@@ -72,7 +71,7 @@ final class Reader {
     }
 }
 
-/// Carries out read requests, each one separately.
+/// Carries out read requests, each one in a snapshot of its own.
 final class ReadLoop: RequestHandler {
     private let reader: Reader
     private let server: String
@@ -86,11 +85,11 @@ final class ReadLoop: RequestHandler {
         for request in batch {
             do throws(PostgresError) {
                 do throws(PostgresError) {
-                    try request.run(with: reader)
+                    try reader.snapshot { () throws(PostgresError) in try request.run(with: reader) }
                 } catch {
                     // A connection may have been closed while it was idle, and a read can be repeated.
                     guard error.cause == .lost else { throw error }
-                    try request.run(with: reader)
+                    try reader.snapshot { () throws(PostgresError) in try request.run(with: reader) }
                 }
                 request.answer(nil)
             } catch {

@@ -27,6 +27,8 @@ struct Floors {
     /// Whether the stored floors were read.
     var isRead = false
     var storedAt: ContinuousClock.Instant?
+    /// The number of jobs that were claimed since the floors were stored, which a daemon that starts now would pass.
+    var claimed = 0
 
     init() {}
 
@@ -100,11 +102,14 @@ extension Writer {
         memory.floors.isRead = true
     }
 
-    /// Stores the floors, from time to time.
-    func storeFloors() throws(PostgresError) {
+    /// Stores the floors from time to time.
+    func storeFloors(claimed: Int) throws(PostgresError) {
+        memory.floors.claimed += claimed
         let now = ContinuousClock.now
-        guard memory.floors.storedAt.map({ now - $0 > .seconds(1) }) ?? true else { return }
+        let isOld = memory.floors.storedAt.map { now - $0 > .seconds(1) } ?? true
+        guard memory.floors.claimed >= 1000 || (isOld && memory.floors.claimed > 0) else { return }
         memory.floors.storedAt = now
+        memory.floors.claimed = 0
         try run(Statements.write, .text(memory.floors.text))
     }
 
@@ -122,12 +127,12 @@ extension Writer {
             SET    txid = pg_snapshot_xmax(pg_current_snapshot())::text::bigint
             WHERE  txid > pg_snapshot_xmax(pg_current_snapshot())::text::bigint
             """)
-        /// Deletes the rows before the last few, which are of no use.
+        /// Deletes older rows, which are of no use, within a range that contains few deleted ones.
         static let write = Statement(
             """
             WITH old AS (
                 DELETE FROM halyard.floor
-                WHERE id IN (SELECT id FROM halyard.floor ORDER BY id DESC OFFSET 8 LIMIT 100)
+                WHERE id BETWEEN (SELECT max(id) FROM halyard.floor) - 40 AND (SELECT max(id) FROM halyard.floor) - 20
             )
             INSERT INTO halyard.floor (body) VALUES ($1::text)
             """)

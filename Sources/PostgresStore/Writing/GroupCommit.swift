@@ -66,7 +66,7 @@ final class CommitLoop: RequestHandler {
 
     private func commit(_ batch: [any Request<Writer>], conflicts: Int = 0) {
         do throws(PostgresError) {
-            try writer.begin(isObserved: !observers.isEmpty)
+            try begin()
             try run(batch)
             try writer.flush()
         } catch {
@@ -101,6 +101,17 @@ final class CommitLoop: RequestHandler {
         } catch {
             // The commit stands. A lost connection is noticed by the next request.
             if error.cause == .lost { writer.connectionLost() }
+        }
+    }
+
+    /// Begins a transaction. If the connection was lost while it was idle, nothing was written and a new one may work.
+    private func begin() throws(PostgresError) {
+        do throws(PostgresError) {
+            try writer.begin(isObserved: !observers.isEmpty)
+        } catch {
+            guard error.cause == .lost else { throw error }
+            writer.connectionLost()
+            try writer.begin(isObserved: !observers.isEmpty)
         }
     }
 

@@ -58,15 +58,10 @@ final class Writer {
         try link.connection().run(statement, arguments)
     }
 
-    /// Plans must not depend on statistics, which are wrong for tables that are filled and emptied within minutes: a
-    /// scan of a whole table is never chosen where an index can be used. The settings last until the end of the
-    /// transaction, so they do not leak to other clients of a connection pool.
     private static func begin(listener: Int64) -> String {
         """
         BEGIN;
-        SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL jit = off;
-        SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off;
-        SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off;
+        \(PinnedPlans.sql)
         SET LOCAL lock_timeout = '10s';
         SELECT pg_advisory_xact_lock_shared(\(AdvisoryLock.adding));
         SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, settings.version,

@@ -1,0 +1,12 @@
+/// Settings for the plans of a transaction.
+///
+/// Plans must not depend on statistics, which are wrong for tables that are filled and emptied within minutes, and
+/// missing for new ones: a scan of a whole table is never chosen where an index can be used. The settings last until the
+/// end of the transaction, so they do not leak to other clients of a connection pool.
+enum PinnedPlans {
+    static let sql = """
+        SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL jit = off;
+        SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off;
+        SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off;
+        """
+}

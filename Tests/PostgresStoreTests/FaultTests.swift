@@ -1,0 +1,143 @@
+import Jobs
+import PostgreSQL
+import PostgresStore
+import Testing
+
+/// Faults of connections and of the server, on real connections.
+@Suite(.enabled(if: hasServer, "PostgreSQL is not installed"), .serialized) struct FaultTests {
+    let database: TestDatabase
+    let admin: Connection
+    let store: PostgresJobStore
+    let holder: HolderID
+    let step: DefinitionID
+    let now = Timestamp(milliseconds: 0)
+
+    init() async throws {
+        database = try TestDatabase()
+        admin = try Connection(to: database.url)
+        store = try database.open()
+        let change = DefinitionChange(definitions: [Definition(name: "step", kind: "noop")])
+        try await store.change(change, now: now)
+        step = try #require(try await store.definitions().definitions.first).id
+        let me = Holder(identity: "me", host: "here", version: "1")
+        holder = try await store.begin(me, now: now).id
+    }
+
+    private func enqueue(key: String? = nil) async throws -> EnqueueOutcome {
+        let job = NewJob(definition: step)
+        let graph = NewGraph(
+            isGraph: false, jobs: [job], key: key.map { IdempotencyKey(name: $0, fingerprint: 1) })
+        return try await store.enqueue([graph], now: now)[0]
+    }
+
+    private func claim(_ slots: Int = 10) async throws -> [ClaimedJob] {
+        try await store.exchange([], claim: ClaimRequest(slots: slots), by: holder, now: now).claimed
+    }
+
+    /// Ends all connections of stores to this database.
+    private func terminateAll() throws {
+        try admin.run(
+            """
+            SELECT pg_terminate_backend(pid, 5000)
+            FROM   pg_stat_activity
+            WHERE  datname = current_database()
+            AND    pid <> pg_backend_pid()
+            """)
+    }
+
+    /// Ends the connection that commits the next rows of a table, in the middle of its commit.
+    private func breakNextCommit(of table: String) throws {
+        try admin.run(
+            """
+            CREATE SEQUENCE breaks;
+            CREATE FUNCTION break_once() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN
+                IF nextval('breaks') = 1 THEN
+                    PERFORM pg_terminate_backend(pg_backend_pid());
+                END IF;
+                RETURN NULL;
+            END $$;
+            CREATE CONSTRAINT TRIGGER break_once AFTER INSERT ON halyard.\(table)
+            DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION break_once();
+            """)
+    }
+
+    @Test func idleConnectionsThatWereTerminatedAreMadeAgain() async throws {
+        try terminateAll()
+        guard case .enqueued(let receipt) = try await enqueue() else { throw Unexpected() }
+        #expect(try await store.job(receipt.jobs[0])?.state == .ready)
+        #expect(try await store.jobs(JobFilter()).count == 1)
+        #expect(try await claim().count == 1)
+        await store.close()
+    }
+
+    @Test func anEnqueueWhoseCommitWasNotAnsweredIsUnknownAndItsKeySettlesIt() async throws {
+        try breakNextCommit(of: "job")
+        let error = await #expect(throws: StoreError.self) { _ = try await enqueue(key: "once") }
+        guard case .unanswered = error else { throw Unexpected() }
+        guard case .enqueued(let receipt) = try await enqueue(key: "once") else { throw Unexpected() }
+        #expect(try await enqueue(key: "once") == .duplicate(receipt))
+        #expect(store.condition.problem == nil)
+        #expect(try await store.counts()[.ready] == 1)
+        await store.close()
+    }
+
+    @Test func aClaimWhoseCommitWasNotAnsweredIsSettledByTheHeldJobs() async throws {
+        _ = try await enqueue()
+        try breakNextCommit(of: "running")
+        let error = await #expect(throws: StoreError.self) { _ = try await claim() }
+        guard case .unanswered = error else { throw Unexpected() }
+        #expect(try await store.held(by: holder).isEmpty)
+        // The slots that the lost claim would have used are free.
+        let again = try await claim()
+        #expect(again.count == 1)
+        #expect(try await store.held(by: holder) == again)
+        await store.close()
+    }
+
+    @Test func anEndWhoseCommitWasNotAnsweredIsRecordedOnce() async throws {
+        _ = try await enqueue()
+        let claimed = try #require(try await claim().first)
+        try breakNextCommit(of: "done")
+        let end = AttemptEnd(lease: claimed.lease, ending: .succeeded(JSONText(trusted: Array("1".utf8))))
+        await #expect(throws: StoreError.self) {
+            _ = try await store.exchange([end], claim: nil, by: holder, now: now)
+        }
+        #expect(try await store.held(by: holder) == [claimed])
+        let again = try await store.exchange([end], claim: nil, by: holder, now: now)
+        #expect(again.finished == [.recorded(.succeeded)])
+        #expect(try await store.exchange([end], claim: nil, by: holder, now: now).finished == [.leaseLost])
+        await store.close()
+    }
+
+    @Test func aTransactionOfABrokenConnectionIsEndedBeforeItsJobsAreRead() async throws {
+        // A backend that still holds the lock of the life, as after a cut of the network.
+        let zombie = try Connection(to: database.url)
+        try zombie.run("BEGIN; SELECT pg_advisory_xact_lock_shared(1214344313, \(holder.rawValue))")
+        #expect(try await store.held(by: holder).isEmpty)
+        #expect(throws: PostgresError.self) { try zombie.run("SELECT 1") }
+        await store.close()
+    }
+
+    @Test func aStoreWhoseServerRefusesItSaysSoAndRecovers() async throws {
+        let name = try admin.run("SELECT current_database()")[0].string(0)
+        let other = try Connection(to: database.serverURL)
+        try other.run("ALTER DATABASE \(name) ALLOW_CONNECTIONS false")
+        try terminateAll()
+        let error = await #expect(throws: StoreError.self) { _ = try await enqueue() }
+        guard case .unreachable = error else { throw Unexpected() }
+        #expect(store.condition.problem == error)
+        let changes = AsyncStream.makeStream(of: Void.self)
+        let observation = store.observe { [store] change in
+            if case .condition = change, store.condition.problem == nil { changes.continuation.yield() }
+        }
+        try other.run("ALTER DATABASE \(name) ALLOW_CONNECTIONS true")
+        // The store tries again by itself.
+        _ = await changes.stream.first { _ in true }
+        observation.cancel()
+        guard case .enqueued = try await enqueue() else { throw Unexpected() }
+        await store.close()
+    }
+}
+
+struct Unexpected: Error {}

@@ -1,0 +1,141 @@
+import Jobs
+import PostgreSQL
+import PostgresStore
+import Testing
+
+/// The cost of claims and ends while a transaction holds an old snapshot, counted in rows and not in time.
+@Suite(.enabled(if: hasServer, "PostgreSQL is not installed")) struct HeldSnapshotTests {
+    private let now = Timestamp(milliseconds: 0)
+    private let ok = JSONText(trusted: Array("1".utf8))
+
+    @Test func aDaemonThatStartsUnderAHeldSnapshotPassesNoDeletedRows() async throws {
+        let database = try TestDatabase()
+        let admin = try Connection(to: database.url)
+        var store = try database.open()
+        let change = DefinitionChange(
+            queues: [QueueChange(name: QueueSettings.defaultName, limit: 1000)],
+            definitions: [Definition(name: "step", kind: "noop")])
+        try await store.change(change, now: now)
+        let step = try #require(try await store.definitions().definitions.first).id
+        let snapshot = try Connection(to: database.url)
+        try snapshot.run(
+            """
+            BEGIN ISOLATION LEVEL REPEATABLE READ;
+            SELECT count(*) FROM halyard.ready, halyard.running, halyard.done
+            """)
+        #expect(try await run(5000, on: store, step, as: try await begin(store)) == 5000)
+        await store.close()
+
+        // A daemon that starts looks for orphans once. Connections report what they have read when they end.
+        store = try database.open()
+        let holder = try await begin(store)
+        _ = try await store.rescue(RescueRequest(maxRescues: 3), by: holder, now: now)
+        await store.close()
+        let before = try rowsRead(admin)
+        store = try database.open()
+        #expect(try await run(200, on: store, step, as: holder) == 200)
+        await store.close()
+        let after = try rowsRead(admin)
+        // The jobs of the second run, several times, and a few rows of the last claims before it.
+        for (index, rows) in after {
+            #expect(rows - (before[index] ?? 0) < 2500, "\(index) read \(rows - (before[index] ?? 0)) rows")
+        }
+        #expect(try admin.run("SELECT count(*) FROM halyard.done")[0].string(0) == "5200")
+        try snapshot.run("COMMIT")
+    }
+
+    @Test func noStatementScansAWholeTableOfJobs() async throws {
+        let database = try TestDatabase()
+        var store = try database.open()
+        let admin = try Connection(to: database.url)
+        try await store.change(
+            DefinitionChange(definitions: [Definition(name: "step", kind: "noop")]), now: now)
+        let step = try #require(try await store.definitions().definitions.first).id
+        let holder = try await begin(store)
+        // Creating an index scans its table.
+        await store.close()
+        let scans = try sequentialScans(admin)
+        store = try database.open()
+        let parent = NewJob(definition: step)
+        let child = NewJob(definition: step, dependencies: [NewDependency(on: .new(0))])
+        let later = NewJob(definition: step, start: .after(.seconds(3600)))
+        let graph = NewGraph(
+            isGraph: true, jobs: [parent, child, later], key: IdempotencyKey(name: "k", fingerprint: 1))
+        let outcome = try await store.enqueue([graph], now: now)[0]
+        guard case .enqueued(let receipt) = outcome else { throw Unexpected() }
+        #expect(try await store.enqueue([graph], now: now) == [.duplicate(receipt)])
+        for ending in [
+            AttemptEnd.Ending.interrupted, .retry(JobFailure(code: "c", message: "m"), after: .zero),
+            .succeeded(ok, children: [NewGraph(isGraph: false, jobs: [parent])]), .failed(JobFailure(code: "c", message: "m")),
+        ] {
+            let claimed = try await store.exchange([], claim: ClaimRequest(slots: 1), by: holder, now: now).claimed
+            let lease = try #require(claimed.first).lease
+            _ = try await store.exchange([AttemptEnd(lease: lease, ending: ending)], claim: nil, by: holder, now: now)
+        }
+        _ = try await store.cancel(receipt.jobs, now: now)
+        _ = try await store.jobs(JobFilter())
+        _ = try await store.attempts(of: receipt.jobs[0])
+        await store.close()
+        for (table, count) in try sequentialScans(admin) { #expect(count == scans[table], "\(table)") }
+    }
+
+    private func begin(_ store: PostgresJobStore) async throws -> HolderID {
+        try await store.begin(Holder(identity: "me", host: "here", version: "1"), now: now).id
+    }
+
+    /// Enqueues, claims and ends jobs.
+    private func run(
+        _ count: Int, on store: PostgresJobStore, _ step: DefinitionID, as holder: HolderID
+    ) async throws -> Int {
+        let job = NewJob(definition: step)
+        var ended = 0
+        while ended < count {
+            let some = Array(repeating: NewGraph(isGraph: false, jobs: [job]), count: min(100, count - ended))
+            _ = try await store.enqueue(some, now: now)
+            let claimed = try await store.exchange([], claim: ClaimRequest(slots: 200), by: holder, now: now).claimed
+            if claimed.isEmpty { return ended }
+            let ends = claimed.map { AttemptEnd(lease: $0.lease, ending: .succeeded(ok)) }
+            ended += try await store.exchange(ends, claim: nil, by: holder, now: now).finished.count {
+                $0 == .recorded(.succeeded)
+            }
+        }
+        return ended
+    }
+
+    /// The entries that searches of each index of the hot tables have read. A connection reports them when it ends.
+    private func rowsRead(_ admin: Connection) throws -> [String: Int64] {
+        try awaitEnds(admin)
+        let rows = try admin.run(
+            Statement(
+                """
+                SELECT indexrelname::text, idx_tup_read
+                FROM   pg_stat_user_indexes
+                WHERE  relname IN ('ready', 'running', 'tally_change')
+                """))
+        return Dictionary(uniqueKeysWithValues: rows.map { ($0.string(0), $0.integer(1)) })
+    }
+
+    private func sequentialScans(_ admin: Connection) throws -> [String: Int64] {
+        try awaitEnds(admin)
+        let rows = try admin.run(
+            Statement(
+                """
+                SELECT relname::text, seq_scan
+                FROM   pg_stat_user_tables
+                WHERE  relname IN ('job', 'ready', 'running', 'scheduled', 'blocked', 'done', 'dependency', 'attempt',
+                                   'tally_change', 'tally_fold', 'idempotency', 'graph')
+                """))
+        return Dictionary(uniqueKeysWithValues: rows.map { ($0.string(0), $0.integer(1)) })
+    }
+
+    /// Waits until the server has ended the processes of closed connections.
+    private func awaitEnds(_ admin: Connection) throws {
+        while try admin.run(
+            """
+            SELECT 1 FROM pg_stat_activity
+            WHERE datname = current_database() AND application_name LIKE 'halyard %' AND state IS NULL
+            """
+        ).count > 0 {}
+        try admin.run("SELECT pg_stat_clear_snapshot()")
+    }
+}
