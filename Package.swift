@@ -168,7 +168,12 @@ let package = Package(
             name: "PostgresServer", dependencies: ["PostgreSQL"], path: "Tests/PostgresServer",
             swiftSettings: settings),
         tests("PostgreSQL", ["PostgresServer"]),
-        tests("PostgresStore", ["JobStoreContract", "Jobs", "PostgresServer"]),
+        tests(
+            "PostgresStore",
+            [
+                "CalendarEvents", "JobStoreContract", "Jobs", "OperationTypes", "PostgreSQL", "PostgresServer", "SQLite",
+                "SQLiteInspection", "SQLiteStore",
+            ]),
 
         // Running jobs.
         .systemLibrary(name: "CTimerFD"),
