@@ -35,6 +35,10 @@ public struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible 
         sqlState == SQLState.deadlock || sqlState == SQLState.serialization || sqlState == SQLState.duplicateKey
     }
 
+    /// Whether a prepared statement no longer fits, since another program has changed a table. A new connection prepares
+    /// it again.
+    public var isStale: Bool { sqlState == SQLState.featureNotSupported }
+
     /// The class of the error: the first two characters of ``sqlState``.
     public var sqlClass: String { String(sqlState.prefix(2)) }
 
@@ -43,6 +47,7 @@ public struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible 
 
 /// The values of ``PostgresError/sqlState`` that callers distinguish.
 public enum SQLState {
+    public static let featureNotSupported = "0A000"
     public static let serialization = "40001"
     public static let deadlock = "40P01"
     public static let duplicateKey = "23505"

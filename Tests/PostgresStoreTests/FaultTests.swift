@@ -119,6 +119,24 @@ import Testing
         await store.close()
     }
 
+    @Test func aTableThatAnotherReleaseChangesMeanwhileIsReadAgain() async throws {
+        guard case .enqueued(let receipt) = try await enqueue(key: "once") else { throw Unexpected() }
+        let key = IdempotencyKey(name: "once", fingerprint: 1)
+        #expect(try await store.outcome(of: key) == .duplicate(receipt))
+        // As a migration of a newer daemon does.
+        try admin.run("ALTER TABLE halyard.idempotency ALTER COLUMN jobs TYPE integer")
+        #expect(try await enqueue(key: "once") == .duplicate(receipt))
+        #expect(try await store.outcome(of: key) == .duplicate(receipt))
+        await store.close()
+    }
+
+    @Test func aVacuumOfAWholeTableDelaysWritesOnly() async throws {
+        _ = try await enqueue()
+        for table in ["ready", "running", "job", "done"] { try admin.run("VACUUM FULL halyard.\(table)") }
+        #expect(try await claim().count == 1)
+        await store.close()
+    }
+
     @Test func aStoreWhoseServerRefusesItSaysSoAndRecovers() async throws {
         let name = try admin.run("SELECT current_database()")[0].string(0)
         let other = try Connection(to: database.serverURL)

@@ -252,6 +252,10 @@ extension Migration {
             started_ms bigint,
         """
 
+    /// Tables that are emptied as fast as they are filled are vacuumed by the number of deleted rows, not by the share of
+    /// rows that the server last counted.
+    static let vacuum = "autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000"
+
     private static let states = """
         CREATE TABLE halyard.blocked (
         \(progress)
@@ -273,7 +277,7 @@ extension Migration {
         \(progress)
             txid bigint NOT NULL,
             PRIMARY KEY (job)
-        );
+        ) WITH (\(vacuum));
         CREATE UNIQUE INDEX ready_place ON halyard.ready (lane, txid, steady_ms, job);
 
         CREATE TABLE halyard.running (
@@ -281,7 +285,7 @@ extension Migration {
             daemon    bigint NOT NULL,
             cancel_ms bigint,
             PRIMARY KEY (job)
-        ) WITH (fillfactor = 90);
+        ) WITH (fillfactor = 90, \(vacuum));
 
         -- Final jobs with their results. If an attempt succeeded, it is the last one. attempt is the number of the
         -- attempt that the result comes from, 0 for none; last_attempt is the job's last one.

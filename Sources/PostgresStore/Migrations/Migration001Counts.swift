@@ -13,7 +13,7 @@ extension Migration {
             failed    bigint NOT NULL,
             cancelled bigint NOT NULL,
             skipped   bigint NOT NULL
-        );
+        ) WITH (\(vacuum));
         CREATE INDEX tally_change_subject ON halyard.tally_change (subject, txid);
 
         -- The sum of all changes by transactions before txid, which have all ended.

@@ -17,6 +17,9 @@ final class Reader {
         try link.connection().run(statement, arguments)
     }
 
+    /// Closes the connection; the next read makes a new one.
+    func disconnect() { link.close() }
+
     /// Runs `body` in one snapshot of the database.
     func snapshot(_ body: () throws(PostgresError) -> Void) throws(PostgresError) {
         let connection = try link.connection()
@@ -88,7 +91,8 @@ final class ReadLoop: RequestHandler {
                     try reader.snapshot { () throws(PostgresError) in try request.run(with: reader) }
                 } catch {
                     // A connection may have been closed while it was idle, and a read can be repeated.
-                    guard error.cause == .lost else { throw error }
+                    guard error.cause == .lost || error.isStale else { throw error }
+                    if error.isStale { reader.disconnect() }
                     try reader.snapshot { () throws(PostgresError) in try request.run(with: reader) }
                 }
                 request.answer(nil)

@@ -88,7 +88,9 @@ extension Writer {
 
     func removeQueue(_ name: String, now passed: Timestamp) throws(PostgresError) -> QueueRemoval {
         _ = try lockSettings()
-        // Waits for the transactions that add jobs, and keeps others from adding some to the queue.
+        // Waits for the transactions that add jobs, and keeps others from adding some to the queue. All daemons wait with
+        // it, so it does not wait long for a program that adds jobs in a long transaction of its own.
+        try connection.run("SET LOCAL lock_timeout = '1s'")
         try run(Statements.excludeAdding)
         guard name != QueueSettings.defaultName, let id = known.queueByName[name] else { return .unknown }
         try writeTallies()

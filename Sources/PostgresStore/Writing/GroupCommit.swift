@@ -74,7 +74,7 @@ final class CommitLoop: RequestHandler {
             if error.cause != .refused && error.cause != .unexpected { return answer(batch, error, .running) }
             if batch.count > 1 {
                 for request in batch { commit([request]) }
-            } else if error.isConflict, conflicts < Self.maxConflicts {
+            } else if error.isConflict || error.isStale, conflicts < Self.maxConflicts {
                 commit(batch, conflicts: conflicts + 1)
             } else {
                 answer(batch, error, .running)
@@ -145,7 +145,8 @@ final class CommitLoop: RequestHandler {
     }
 
     private func undo(after error: PostgresError) {
-        if error.cause == .lost || error.cause == .unreachable || error.cause == .noLibrary {
+        if error.isStale { writer.link.close() }
+        if error.cause == .lost || error.cause == .unreachable || error.cause == .noLibrary || error.isStale {
             return writer.connectionLost()
         }
         do throws(PostgresError) {

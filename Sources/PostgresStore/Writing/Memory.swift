@@ -11,8 +11,6 @@ struct Memory {
     var floors = Floors()
     /// The numbers of running jobs of this store's lives, by life and queue.
     var running: [HolderID: [Int64: Int]] = [:]
-    /// The number of changes to the counts of each subject that this writer has made since it was folded.
-    var unfolded: [Int64: Int] = [:]
     /// When unused slots of each queue were last taken back, and how long to wait before the next time.
     var reclaims: [Int64: (at: ContinuousClock.Instant, pause: Duration)] = [:]
     /// Whether ``running`` must be read from the database, since a commit was not answered.

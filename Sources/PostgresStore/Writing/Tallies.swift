@@ -28,14 +28,14 @@ extension Writer {
             column(.scheduled), column(.ready), column(.running), column(.succeeded), column(.failed),
             column(.cancelled), column(.skipped))
         for subject in subjects {
-            memory.unfolded[subject, default: 0] += 1
-            if memory.unfolded[subject]! >= Self.changesPerFold {
-                memory.unfolded[subject] = nil
+            unfolded[subject, default: 0] += 1
+            if unfolded[subject]! >= Self.changesPerFold {
+                unfolded[subject] = nil
                 foldable.insert(subject)
             }
         }
         // Most graphs end after a few changes and are never folded.
-        if memory.unfolded.count > 10_000 { memory.unfolded = memory.unfolded.filter { $0.value > 8 } }
+        if unfolded.count > 10_000 { unfolded = unfolded.filter { $0.value > 8 } }
     }
 
     /// The number of changes after which a sum is folded, so that reading it stays cheap.

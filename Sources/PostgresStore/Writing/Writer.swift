@@ -34,8 +34,8 @@ final class Writer {
     var definitionsChanged = false
     var schedulesChanged = false
     var holdersChanged = false
-    /// Whether a job became ready that another daemon may run.
-    var madeReady = false
+    /// The number of changes to the counts of each subject that this writer has made since it was folded.
+    var unfolded: [Int64: Int] = [:]
     /// The subjects whose counts consist of so many changes that they should be folded.
     var foldable: Set<Int64> = []
 
@@ -77,6 +77,8 @@ final class Writer {
     ///
     /// - Parameter isObserved: Whether to record the changes to jobs for observers.
     func begin(isObserved: Bool) throws(PostgresError) {
+        memoryAtBegin = memory
+        catalogAtBegin = catalog
         let row = try connection.run(beginning)[0]
         isHeard = row.string(6) == "t"
         self.isObserved = isObserved || isHeard
@@ -89,7 +91,6 @@ final class Writer {
                 SteadyClock.Row(boot: row.string(2), origin: number(3), skew: number(4)), seen: number(5))
         }
         time.steady.read()
-        memoryAtBegin = memory
         try readCatalog(version: number(1))
         // Lanes are never deleted, so a new one of another connection changes their number.
         if known.lanes.count != number(7) { try readLanes() }
@@ -111,8 +112,8 @@ final class Writer {
     /// Commits the transaction. If the connection breaks meanwhile, it is unknown whether the transaction is stored.
     func commit() throws(PostgresError) {
         try connection.run("COMMIT")
-        memoryAtBegin = Memory()
-        catalogAtBegin = nil
+        memoryAtBegin = memory
+        catalogAtBegin = catalog
     }
 
     /// Undoes the transaction, in the database and in memory.
@@ -157,7 +158,6 @@ final class Writer {
         definitionsChanged = false
         schedulesChanged = false
         holdersChanged = false
-        madeReady = false
     }
 
     // MARK: Recording changes
@@ -166,7 +166,6 @@ final class Writer {
     func count(queue: Int64, graph: GraphID?, from old: JobState?, to new: JobState?, now: Timestamp) {
         tallies[-queue, default: TallyChange(at: now)].move(from: old, to: new, now: now)
         if let graph { tallies[graph.rawValue, default: TallyChange(at: now)].move(from: old, to: new, now: now) }
-        if new == .ready { madeReady = true }
     }
 
     /// Records a job's change for the observers, if there are any.
