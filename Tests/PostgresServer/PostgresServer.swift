@@ -2,43 +2,30 @@ import Foundation
 import PostgreSQL
 import Synchronization
 
-/// A PostgreSQL server that all tests of the process use. It ends with the process: its script reads from a pipe that
-/// the kernel closes then.
+/// A PostgreSQL server for tests. It ends with the process: its script reads from a pipe that the kernel closes then.
 public final class PostgresServer: Sendable {
     /// The URL of the server's own database.
     public let url: String
     private let count = Atomic(0)
+    private let script: Mutex<Script>
 
-    /// The server; nil if PostgreSQL is not installed.
-    public static let shared: PostgresServer? = start()
+    /// The server that all tests of the process use; nil if PostgreSQL is not installed.
+    public static let shared: PostgresServer? = PostgresServer()
 
-    private init(url: String) { self.url = url }
-
-    private static func start() -> PostgresServer? {
-        let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let script = Process()
-        script.executableURL = repository.appendingPathComponent("scripts/test.d/postgres")
-        let (input, output) = (Pipe(), Pipe())
-        script.standardInput = input
-        script.standardOutput = output
-        do {
-            try script.run()
-        } catch {
-            return nil
-        }
-        // Kept open until the process ends, which ends the server.
-        running.withLock { $0 = (script, input) }
-        var line: [UInt8] = []
-        while line.last != UInt8(ascii: "\n") {
-            let byte = output.fileHandleForReading.readData(ofLength: 1)
-            if byte.isEmpty { return nil }
-            line += byte
-        }
-        return PostgresServer(url: String(decoding: line.dropLast(), as: UTF8.self))
+    /// Starts a server; nil if PostgreSQL is not installed.
+    public init?() {
+        guard let script = Script(), let url = script.readLine() else { return nil }
+        self.url = url
+        self.script = Mutex(script)
     }
 
-    private static let running = Mutex<(Process, Pipe)?>(nil)
+    /// Kills the server, as a crash does, and starts it again. Returns when it accepts connections.
+    public func crash() {
+        script.withLock { script in
+            script.write("crash\n")
+            _ = script.readLine()
+        }
+    }
 
     /// Creates an empty database.
     ///
@@ -54,4 +41,35 @@ public final class PostgresServer: Sendable {
         guard let name = database.split(separator: "?")[0].split(separator: "/").last else { return }
         try Connection(to: url).run("DROP DATABASE IF EXISTS \(name) WITH (FORCE)")
     }
+}
+
+/// The script that runs the server.
+private struct Script {
+    private let process = Process()
+    /// Kept open until the server's end, which closing it causes.
+    private let input = Pipe()
+    private let output = Pipe()
+
+    init?() {
+        let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        process.executableURL = repository.appendingPathComponent("scripts/test.d/postgres")
+        process.standardInput = input
+        process.standardOutput = output
+        // The tests that need the server are skipped then.
+        guard (try? process.run()) != nil else { return nil }
+    }
+
+    /// Reads a line; nil if the script has ended.
+    func readLine() -> String? {
+        var line: [UInt8] = []
+        while line.last != UInt8(ascii: "\n") {
+            let byte = output.fileHandleForReading.readData(ofLength: 1)
+            if byte.isEmpty { return nil }
+            line += byte
+        }
+        return String(decoding: line.dropLast(), as: UTF8.self)
+    }
+
+    func write(_ text: String) { input.fileHandleForWriting.write(Data(text.utf8)) }
 }
