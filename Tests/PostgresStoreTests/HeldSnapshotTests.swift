@@ -66,7 +66,8 @@ import Testing
         #expect(try await store.enqueue([graph], now: now) == [.duplicate(receipt)])
         for ending in [
             AttemptEnd.Ending.interrupted, .retry(JobFailure(code: "c", message: "m"), after: .zero),
-            .succeeded(ok, children: [NewGraph(isGraph: false, jobs: [parent])]), .failed(JobFailure(code: "c", message: "m")),
+            .succeeded(ok, children: [NewGraph(isGraph: false, jobs: [parent])]),
+            .failed(JobFailure(code: "c", message: "m")),
         ] {
             let claimed = try await store.exchange([], claim: ClaimRequest(slots: 1), by: holder, now: now).claimed
             let lease = try #require(claimed.first).lease

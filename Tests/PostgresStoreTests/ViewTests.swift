@@ -61,7 +61,8 @@ import Testing
         let rows = try PostgreSQL.Connection(to: database.url).run(
             "SELECT name, host, version, state, running, queues FROM halyard.daemons ORDER BY daemon")
         let values = rows.map { row in (0..<6).map { row.string($0) } }
-        #expect(values == [["one", "a", "1.0", "alive", "0", "default, mail"], ["two", "b", "1.1", "ended", "0", ""]])
+        #expect(
+            values == [["one", "a", "1.0", "alive", "0", "default, mail"], ["two", "b", "1.1", "ended", "0", ""]])
     }
 
     // MARK: Reading

@@ -18,6 +18,12 @@ extension Writer {
             if missing.isEmpty { break }
             let exists = try run(Statements.existing, .jobs(missing)).map { $0.job(0) }
             if exists.isEmpty { break }
+            // Locks rows in the order of states from last to first, as the end of an attempt does.
+            try run(Statements.running, .jobs(exists), .time(now)).forEach { row in
+                results[row.job(0)] = .requested
+                notes[row.job(0)] = JobChange(
+                    job: row.job(0), graph: row.graph(1), state: .running, attempt: row.int(2), isCancelRequest: true)
+            }
             for (state, statement) in Statements.open {
                 var done: [DoneRow] = []
                 try run(statement, .jobs(exists)).forEach { (row) throws(PostgresError) in
@@ -33,11 +39,6 @@ extension Writer {
                         job: open.job, graph: open.graph, state: .cancelled, attempt: open.attempt, cause: .cancelled)
                 }
                 try recordDone(done, now: now)
-            }
-            try run(Statements.running, .jobs(exists), .time(now)).forEach { row in
-                results[row.job(0)] = .requested
-                notes[row.job(0)] = JobChange(
-                    job: row.job(0), graph: row.graph(1), state: .running, attempt: row.int(2), isCancelRequest: true)
             }
             let rest = exists.filter { results[$0] == nil }
             if rest.isEmpty { continue }
@@ -79,8 +80,8 @@ extension Writer {
     private enum Statements {
         static let existing = Statement("SELECT id FROM halyard.job WHERE id = ANY ($1::bigint[])")
         static let open: [(JobState, Statement)] = [
-            (.blocked, delete("blocked", pending: "pending")), (.scheduled, delete("scheduled", pending: "0")),
-            (.ready, delete("ready", pending: "0")),
+            (.ready, delete("ready", pending: "0")), (.scheduled, delete("scheduled", pending: "0")),
+            (.blocked, delete("blocked", pending: "pending")),
         ]
         static let running = Statement(
             """

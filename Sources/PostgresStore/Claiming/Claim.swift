@@ -9,7 +9,9 @@ extension Writer {
         if request.slots <= 0 { return [] }
         var claimable: [Int64: Int] = [:]
         let shares = try readShares(holder)
-        for (id, queue) in known.queues where !queue.isRemoved && queue.pausedAt == nil {
+        // In one order, since taking slots locks the queue.
+        for id in known.queues.keys.sorted() {
+            guard let queue = known.queues[id], !queue.isRemoved, queue.pausedAt == nil else { continue }
             if let queues = request.queues, !queues.contains(queue.settings.name) { continue }
             let slots = try self.claimable(id, shares[id], slots: request.slots, holder)
             if slots > 0 { claimable[id] = slots }

@@ -216,10 +216,10 @@ extension Writer {
     private enum Statements {
         static let take = Statement("SELECT halyard.take_numbers($1::text, $2::bigint)")
         static let existing = Statement("SELECT id FROM halyard.job WHERE id = ANY ($1::bigint[])")
-        /// One statement for each table, in the order in which jobs usually move, so that one that moves on meanwhile is
-        /// found in a later table.
+        /// One statement for each table. Locks rows in the order of states from last to first, as the end of an attempt
+        /// does, so that neither waits for the other. A job that moves on meanwhile is found by the next look.
         static let lock: [Statement] = [
-            lock("blocked", .blocked), lock("scheduled", .scheduled), lock("ready", .ready), lock("running", .running),
+            lock("running", .running), lock("ready", .ready), lock("scheduled", .scheduled), lock("blocked", .blocked),
             Statement(
                 "SELECT job, outcome FROM halyard.done WHERE job = ANY ($1::bigint[]) ORDER BY job FOR KEY SHARE"),
         ]
