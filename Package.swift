@@ -155,7 +155,7 @@ let package = Package(
             "SQLiteStore",
             [
                 "CalendarEvents", "JobStoreContract", "Jobs", "OperationTypes", "PowerCutWriter", "Programs", "SQLite",
-                "SQLiteInspection",
+                "SQLiteInspection", "StoreParts",
             ],
             exclude: ["Golden"]),
 
@@ -171,7 +171,8 @@ let package = Package(
         tests(
             "PostgresStore",
             [
-                "CalendarEvents", "JobStoreContract", "Jobs", "OperationTypes", "PostgreSQL", "PostgresServer", "SQLite",
+                "CalendarEvents", "JobStoreContract", "Jobs", "OperationTypes", "PostgreSQL", "PostgresServer",
+                "SQLite",
                 "SQLiteInspection", "SQLiteStore",
             ]),
 

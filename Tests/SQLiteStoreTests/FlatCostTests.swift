@@ -1,6 +1,7 @@
 import Jobs
 import SQLite
 import SQLiteInspection
+import StoreParts
 import Testing
 
 @testable import SQLiteStore

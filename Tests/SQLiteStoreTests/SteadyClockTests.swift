@@ -2,6 +2,7 @@ import Jobs
 import Testing
 
 @testable import SQLiteStore
+@testable import StoreParts
 
 @Suite struct SteadyClockTests {
     private let wall = Timestamp(milliseconds: 1_000_000)
