@@ -1,3 +1,4 @@
+import Jobs
 import PostgreSQL
 
 /// The connection of one thread, made again after it was lost.
@@ -25,7 +26,7 @@ final class Link {
             server = connection.server
             open = connection
         } catch {
-            throw PostgresOpenError(error, server: Self.withoutPassword(url))
+            throw PostgresOpenError(error, server: DatabaseAddress.postgresql(url: url).description)
         }
     }
 
@@ -49,19 +50,4 @@ final class Link {
     }
 
     func close() { open = nil }
-
-    /// The URL for messages, in which a password is replaced.
-    static func withoutPassword(_ url: String) -> String {
-        guard let scheme = url.range(ofText: "://"), let at = url[scheme...].lastIndex(of: "@"),
-            let colon = url[scheme..<at].firstIndex(of: ":")
-        else { return url.contains("password") ? "the database server" : url }
-        return url[..<colon] + ":***" + url[at...]
-    }
-}
-
-extension String {
-    /// The index behind the first occurrence of `text`.
-    fileprivate func range(ofText text: String) -> Index? {
-        indices.first { self[$0...].hasPrefix(text) }.map { index($0, offsetBy: text.count) }
-    }
 }
