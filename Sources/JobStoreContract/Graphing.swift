@@ -28,6 +28,20 @@ extension Check {
                 try await bench.outputs(of: receipt.jobs[1]),
                 [DependencyOutput(dependency: receipt.jobs[0], kind: "noop", output: JSONText("1"))])
         },
+        Check("anOutputNamesItsNodeAndTheAttemptThatSucceeded") { bench in
+            let receipt = try await bench.enqueue(graph: [
+                bench.job(node: "page"), bench.job(after: [.new(0)], node: "copy"),
+            ])
+            let first = try await bench.claimOne()
+            try await bench.end(first.lease, .retry(.broken, after: .zero))
+            try await bench.end(try await bench.claimOne().lease, .succeeded(JSONText("1")))
+            try expectEqual(
+                try await bench.outputs(of: receipt.jobs[1]),
+                [
+                    DependencyOutput(
+                        dependency: receipt.jobs[0], attempt: 2, node: "page", kind: "noop", output: JSONText("1"))
+                ])
+        },
         Check("outputsComeInDeclaredOrder") { bench in
             let receipt = try await bench.enqueue(graph: [
                 bench.job(), bench.job(), bench.job(after: [.new(1, .finished), .new(0)]),

@@ -22,7 +22,7 @@ extension Reader {
         ofDependenciesOf job: JobID, _ wanted: WantedOutputs, maxBytes: Int
     ) throws(PostgresError) -> DependencyOutputs {
         var found = try run(Statements.outputs, .job(job)).map { row in
-            (position: row.integer(0), job: row.job(1), kind: row.string(2), bytes: row.int(3))
+            (job: row.job(1), kind: row.string(2), bytes: row.int(3), attempt: row.int(4), node: row.optionalString(5))
         }
         found = found.filter { wanted.kinds?.contains($0.kind) ?? true }
         if wanted.onlyFirst { found = Array(found.prefix(1)) }
@@ -32,7 +32,8 @@ extension Reader {
         return .found(
             found.compactMap { output in
                 values[output.job].map {
-                    DependencyOutput(dependency: output.job, kind: output.kind, output: $0)
+                    DependencyOutput(
+                        dependency: output.job, attempt: output.attempt, node: output.node, kind: output.kind, output: $0)
                 }
             })
     }
@@ -62,7 +63,8 @@ extension Reader {
             """)
         static let outputs = Statement(
             """
-            SELECT     dependency.position, dependency.dependency, definition.kind, octet_length(done.value)
+            SELECT     dependency.position, dependency.dependency, definition.kind, octet_length(done.value),
+                       done.attempt, job.node
             FROM       halyard.dependency
             JOIN       halyard.job ON job.id = dependency.dependency
             JOIN       halyard.definition ON definition.id = job.definition
