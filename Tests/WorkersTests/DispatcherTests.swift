@@ -176,7 +176,35 @@ import Testing
         _ = single.handle(.pong(one, id: 1), now: .seconds(500))
         #expect(single.handle(.stopped(one), now: .seconds(500)) == [])
         #expect(single.handle(.alarm, now: .seconds(510)) == [.ping(one, id: 2)])
-        #expect(single.handle(.stopped(one), now: .seconds(570)) == [.kill(one, .hung(after: .seconds(60)))])
+        #expect(single.handle(.stopped(one), now: .seconds(570)) == [])
+        #expect(single.handle(.alarm, now: .seconds(580)) == [.examine(one)])
+        #expect(single.handle(.stopped(one), now: .seconds(580)) == [.kill(one, .hung(after: .seconds(60)))])
+    }
+
+    @Test func aProcessThatBeginsNothingIsKilledAndItsAttemptsWait() {
+        let subject = Subject(limits: .init(attempts: 2))
+        _ = subject.handle(.run(lease(1), isSuspect: false), now: .zero)
+        #expect(subject.handle(.introduced(one), now: .zero) == [.send(lease(1), one)])
+        #expect(subject.handle(.run(lease(2), isSuspect: false), now: .seconds(30)) == [.send(lease(2), one)])
+        #expect(subject.handle(.alarm, now: .seconds(30)) == [.ping(one, id: 1)])
+        _ = subject.handle(.pong(one, id: 1), now: .seconds(30))
+        #expect(
+            subject.handle(.alarm, now: .seconds(60)) == [.kill(one, .beganNothing(after: .seconds(60)))])
+        // They never began, so neither loses a try.
+        let actions = subject.handle(.exited(one), now: .seconds(60))
+        #expect(!actions.contains { if case .end = $0 { true } else { false } })
+    }
+
+    @Test func aProcessThatWorksOnOneAttemptAfterTheOtherIsNotKilled() {
+        let subject = Subject(limits: .init(attempts: 2))
+        _ = subject.handle(.run(lease(1), isSuspect: false), now: .zero)
+        _ = subject.handle(.introduced(one), now: .zero)
+        _ = subject.handle(.run(lease(2), isSuspect: false), now: .zero)
+        _ = subject.handle(.began(one, [lease(1)]), now: .seconds(1))
+        _ = subject.handle(.alarm, now: .seconds(10))
+        _ = subject.handle(.pong(one, id: 1), now: .seconds(10))
+        _ = subject.handle(.ended(one, lease(1)), now: .seconds(59))
+        #expect(!subject.handle(.alarm, now: .seconds(70)).contains { if case .kill = $0 { true } else { false } })
     }
 
     @Test func newSettingsReachOnlyNewProcesses() {

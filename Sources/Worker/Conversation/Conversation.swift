@@ -135,9 +135,9 @@ final class Conversation {
         switch message {
         case .hello: throw WorkerProtocolProblem("hello was sent before")
         case .output(let message):
-            // The message does not contain the job that produced the output.
+            // The message contains neither the job nor the attempt that produced the output.
             outputs[message.lease, default: []].append(
-                DependencyOutput(dependency: JobID(0), kind: message.kind, output: message.output))
+                DependencyOutput(dependency: JobID(0), attempt: 0, kind: message.kind, output: message.output))
         case .run(let run):
             starting.append(try session.accept(run, outputs.removeValue(forKey: run.lease) ?? []))
         case .stop(let lease, let request):

@@ -12,7 +12,7 @@ extension Dispatcher {
         case began(WorkerID, [Lease])
         case ended(WorkerID, Lease)
         case pong(WorkerID, id: Int)
-        /// A process that was to be examined is stopped by a signal.
+        /// An examination found the process stopped by a signal.
         case stopped(WorkerID)
         /// A process broke the protocol.
         case violated(WorkerID)
@@ -30,7 +30,7 @@ extension Dispatcher {
         case launch(WorkerID, isProbe: Bool)
         case send(Lease, WorkerID)
         case ping(WorkerID, id: Int)
-        /// Find out whether a process without a sign of life is stopped by a signal.
+        /// Check whether an unresponsive process has been stopped by a signal.
         case examine(WorkerID)
         case drain(WorkerID)
         case kill(WorkerID, KillReason)
@@ -43,6 +43,8 @@ extension Dispatcher {
         case notIntroduced(after: Duration)
         case abandonedAttempt
         case hung(after: Duration)
+        /// The process got attempts and began none of them.
+        case beganNothing(after: Duration)
         /// The process broke the protocol; the log says how.
         case violation
         case didNotExit(after: Duration)
@@ -71,12 +73,19 @@ extension Dispatcher {
         case .began(let worker, let leases):
             for lease in leases where members[worker]?.attempts[lease] != nil {
                 members[worker]?.attempts[lease] = true
+                members[worker]?.unbegunSince = nil
             }
         case .ended(let worker, let lease): ended(lease, in: worker, now, &actions)
         case .pong(let worker, let id):
-            if members[worker]?.ping?.id == id { members[worker]?.ping = nil }
+            if members[worker]?.ping?.id == id {
+                members[worker]?.ping = nil
+                members[worker]?.isFoundStopped = false
+            }
         case .stopped(let worker):
-            if members[worker]?.ping != nil { kill(worker, .hung(after: limits.hang), &actions) }
+            guard let member = members[worker], member.ping != nil else { break }
+            // Somebody may stop a process for a moment, to look at it.
+            if member.isFoundStopped { kill(worker, .hung(after: limits.hang), &actions) }
+            members[worker]?.isFoundStopped = true
         case .violated(let worker): kill(worker, .violation, &actions)
         case .exited(let worker): exited(worker, now, &actions)
         case .alarm: alarmRang(now, &actions)
@@ -166,6 +175,7 @@ extension Dispatcher {
     private mutating func send(_ lease: Lease, to worker: WorkerID, _ now: Duration, _ actions: inout [Action]) {
         if members[worker]?.attempts.isEmpty == true { members[worker]?.pingDueAt = now + limits.pingInterval }
         members[worker]?.attempts[lease] = false
+        members[worker]?.noteUnbegun(now)
         places[lease] = worker
         actions.append(.send(lease, worker))
     }
@@ -193,6 +203,8 @@ extension Dispatcher {
         members[worker]?.abandoned.remove(lease)
         members[worker]?.suspectSince = nil
         members[worker]?.idleSince = now
+        members[worker]?.unbegunSince = nil
+        members[worker]?.noteUnbegun(now)
         places[lease] = nil
         rest.attemptEnded()
         letGoIfDone(worker, now, &actions)
@@ -278,6 +290,10 @@ extension Dispatcher {
         if member.attempts.isEmpty {
             if now - member.idleSince >= limits.idle { drain(worker, now, &actions) }
             return
+        }
+        // Timeouts begin with the attempt, so nothing else would end this.
+        if let since = member.unbegunSince, now - since >= limits.hang {
+            return kill(worker, .beganNothing(after: limits.hang), &actions)
         }
         guard member.pingDueAt <= now else { return }
         members[worker]?.pingDueAt = now + limits.pingInterval

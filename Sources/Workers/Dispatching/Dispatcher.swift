@@ -42,8 +42,8 @@ struct Dispatcher {
         var abandonedPatience = Duration.seconds(60)
         /// The interval between two signs of life while attempts run.
         var pingInterval = Duration.seconds(10)
-        /// The time without a sign of life after which a process counts as hung if it has several attempts, or is stopped by
-        /// a signal.
+        /// The time without a sign of life after which a process counts as hung if it has several attempts, is stopped by a
+        /// signal, or has begun none of its attempts.
         var hang = Duration.seconds(60)
         /// The number of deaths within a minute after which the program rests.
         var deathsBeforeRest = 5
@@ -85,6 +85,10 @@ struct Dispatcher {
         var pingDueAt: Duration
         /// The number of the ping without an answer, and when it was sent.
         var ping: (id: Int, sentAt: Duration)?
+        /// Whether an examination has found the process stopped since the ping was sent.
+        var isFoundStopped = false
+        /// Since when the process has had attempts and has begun none of them; nil if it has none or has begun one.
+        var unbegunSince: Duration?
 
         var isReady: Bool {
             if case .ready = phase { return true }
@@ -99,6 +103,11 @@ struct Dispatcher {
         /// Whether the process may get attempts, now or when it is ready.
         var isOpen: Bool { (isReady || isStarting) && abandoned.isEmpty && !isOutdated }
         var beganCount: Int { attempts.values.count { $0 } }
+
+        /// Notes the moment from which a process with attempts has begun none of them.
+        mutating func noteUnbegun(_ now: Duration) {
+            if unbegunSince == nil, !attempts.isEmpty, !attempts.values.contains(true) { unbegunSince = now }
+        }
     }
 
     var limits: Limits

@@ -35,6 +35,8 @@ struct Rest {
     }
 
     private mutating func begin(_ now: Duration, _ actions: inout [Dispatcher.Action]) {
+        // Processes that were started together often die together.
+        if isResting(now) { return }
         deaths = []
         until = now + next
         actions.append(.rest(next))

@@ -2,13 +2,16 @@ import Jobs
 
 extension Crash {
     /// Describes the death of a worker's process while an attempt ran in it.
-    init(of program: String, _ exit: WorkerExit, pid: Int32, others: Int, lines: [String]) {
+    ///
+    /// - Parameter fault: The fault for which the daemon ended it, as a clause; nil if it ended by itself.
+    init(of program: String, _ exit: WorkerExit, fault: String?, pid: Int32, others: Int, lines: [String]) {
         let company =
             switch others {
             case 0: "no other job ran in it"
             case 1: "another job ran in it"
             default: "\(others) other jobs ran in it"
             }
+        let whereLinesAre = lines.isEmpty ? "" : " Its last log lines are in the detail."
         let detail = JSONWriter.text {
             $0.object { object in
                 object.field("worker", program)
@@ -21,7 +24,7 @@ extension Crash {
             failure: JobFailure(
                 code: JobFailure.Code.crashed,
                 message:
-                    "The process of worker \(program) \(exit.clause) while the job ran; \(company). Its last log lines are in the detail.",
+                    "The process of worker \(program) \(fault ?? exit.clause) while the job ran; \(company).\(whereLinesAre)",
                 detail: detail),
             others: others, isExplained: exit.isExplained)
     }
@@ -34,6 +37,7 @@ extension Dispatcher.KillReason {
         switch self {
         case .notIntroduced(let limit): "did not introduce itself within \(limit.human)"
         case .hung(let limit): "gave no sign of life for \(limit.human)"
+        case .beganNothing(let limit): "sent no started for its jobs within \(limit.human)"
         case .abandonedAttempt, .violation, .didNotExit: nil
         }
     }
@@ -44,6 +48,7 @@ extension Dispatcher.KillReason {
         case .notIntroduced(let limit): "it did not introduce itself within \(limit.human)"
         case .abandonedAttempt: "an attempt in it did not stop in time"
         case .hung(let limit): "it gave no sign of life for \(limit.human)"
+        case .beganNothing(let limit): "it sent no started for its jobs within \(limit.human)"
         case .violation: "it broke the protocol"
         case .didNotExit(let limit): "it did not exit within \(limit.human) after it was asked to"
         }

@@ -26,7 +26,7 @@ public final class WorkerHost: KindHost {
         /// Returns the state of a job, during a clean-up.
         var jobStates: (@Sendable (JobID, _ kind: String) async throws(StoreError) -> JobState?)?
         /// The processes that have exited, until their attempts have ended.
-        var exits: [Dispatcher.WorkerID: (exit: WorkerExit, pid: Int32, lines: [String])] = [:]
+        var exits: [Dispatcher.WorkerID: ExitedProcess] = [:]
         /// The fault for which a process is ended, such as breaking the protocol; a clause for people.
         var faults: [Dispatcher.WorkerID: String] = [:]
         /// How the last process ended that was not asked to; a clause for people.
@@ -279,7 +279,8 @@ public final class WorkerHost: KindHost {
             if fault != nil || core.dispatcher.wants(worker) || core.lastExit == nil {
                 core.lastExit = fault ?? exit.clause
             }
-            core.exits[worker] = (exit, core.processes[worker]?.pid ?? 0, lines)
+            core.exits[worker] = ExitedProcess(
+                exit: exit, fault: fault, pid: core.processes[worker]?.pid ?? 0, lines: lines)
             core.processes[worker] = nil
             core.questions.ended(worker)
             return .exited(worker)
@@ -325,6 +326,15 @@ public final class WorkerHost: KindHost {
     }
 }
 
+/// How a process ended.
+struct ExitedProcess {
+    var exit: WorkerExit
+    /// The fault for which the daemon ended it, as a clause; nil if it ended by itself.
+    var fault: String?
+    var pid: Int32
+    var lines: [String]
+}
+
 extension WorkerHost.Core {
     fileprivate mutating func perform(_ action: Dispatcher.Action, _ work: inout WorkerHost.Work) {
         switch action {
@@ -362,8 +372,11 @@ extension WorkerHost.Core {
 
     private func end(_ fate: Dispatcher.Fate) -> HostedEnd {
         guard case .crashed(let others, let worker) = fate else { return .notRun }
-        let (exit, pid, lines) = exits[worker] ?? (.unknown, 0, [])
-        return .crashed(Crash(of: program.name, exit, pid: pid, others: others, lines: lines))
+        let exited = exits[worker] ?? ExitedProcess(exit: .unknown, fault: nil, pid: 0, lines: [])
+        return .crashed(
+            Crash(
+                of: program.name, exited.exit, fault: exited.fault, pid: exited.pid, others: others, lines: exited.lines
+            ))
     }
 }
 

@@ -111,7 +111,7 @@ final class WorkerProcess: Sendable {
     var pid: Int32 { state.withLock { $0.launched?.pid ?? 0 } }
 
     /// Whether a signal such as SIGSTOP has stopped the process.
-    var isStopped: Bool { state.withLock(\.launched)?.isStopped ?? false }
+    var isStopped: Bool { state.withLock { $0.end == nil && $0.launched?.isStopped == true } }
 
     /// Kills the process and everything that it started.
     func kill() { state.withLock(\.launched)?.kill() }
