@@ -101,7 +101,7 @@ actor StreamedLines {
             guard let end = rest.lastIndex(of: UInt8(ascii: "\n")) else { continue }
             var lines = rest[..<end].split(separator: UInt8(ascii: "\n")).map(Array.init)
             rest.removeFirst(end + 1)
-            // Decoding any other line as a problem fails.
+            // An ordinary line never decodes as a problem.
             if let last = lines.last, let problem = try? ControlProblem(json: JSONText(trusted: last)) {
                 lines.removeLast()
                 if lines.isEmpty { throw problem }

@@ -1,7 +1,7 @@
 import ControlProtocol
 import Jobs
 
-/// A time without a daemon, from the first failed try to the next answer.
+/// A period in which no daemon answers: from the first failed request to the next response.
 struct DaemonGap {
     let session: Session
     /// How long to wait for the daemon in one gap.
@@ -17,8 +17,8 @@ struct DaemonGap {
 
     var isOpen: Bool { since != nil }
 
-    /// How long to wait for the database of a daemon that has gone. A daemon that ends keeps its database open for another
-    /// moment, and waiting for that does not count as a gap.
+    /// How long to wait for the database of a daemon that has gone: at least a second, since a stopping daemon holds its
+    /// database a moment longer.
     var readPatience: Duration { max(patience, .seconds(1)) }
 
     /// Waits until a daemon listens. `report` is called only once in a gap, however many tries it takes.
@@ -48,7 +48,7 @@ struct DaemonGap {
         return isOpen
     }
 
-    /// The daemon has sent something, so it did not go away at once.
+    /// Resets the back-off, because the daemon stayed long enough to send something.
     mutating func endPause() { pause = .zero }
 
     /// The wait for the daemon, and how to start it.

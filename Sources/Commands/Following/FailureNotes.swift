@@ -18,7 +18,7 @@ struct FailureNotes {
             guard case .ended(let outcome, let failure) = result.value else { continue }
             try session.note(
                 "job \(result.job) \(outcome.name, outcome.state.style): " + failure.text
-                    + " See: halyard show \(result.job)")
+                    + (failure.message.last?.isPunctuation == true ? "" : ".") + " See: halyard show \(result.job)")
         }
         if jobs.count > Self.limit {
             try session.note("and \(jobs.count - Self.limit) more. See: halyard list --state failed")

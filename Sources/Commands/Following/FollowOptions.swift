@@ -5,7 +5,7 @@ import Jobs
 struct FollowOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "How long to wait for a daemon that stops to come back; default: 5m. After that, or at once with 0s, the exit code is 75.",
+            "How long to wait for the daemon to return after it stops; default: 5m. After that, or at once with 0s, the exit code is 75.",
             valueName: "duration"), transform: Duration.read)
     var reconnect = defaultReconnect
 

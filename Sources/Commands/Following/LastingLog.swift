@@ -15,6 +15,8 @@ struct LastingLog {
 
     private var request: LogRequest
     private var gap: DaemonGap
+    /// Whether a daemon has accepted the request. Before that, a daemon that cannot answer is an error.
+    private var hasBegun = false
     private let report: (Notice) throws -> Void
 
     init(_ session: Session, _ request: LogRequest, patience: Duration, report: @escaping (Notice) throws -> Void) {
@@ -30,9 +32,16 @@ struct LastingLog {
         while true {
             do {
                 return try await follow()
-            } catch let problem as ControlProblem where problem.isEndOfDaemon {
+            } catch let problem as ControlProblem where problem.code == .notFound && request.first != nil {
+                // The job ended in the meantime, and no further attempt has a log.
+                return
+            } catch let problem as ControlProblem
+                where problem.code == .noDaemon || hasBegun && problem.code == .unavailable
+            {
                 try Task.checkCancellation()
                 if !gap.isOpen, let rest = try await storedRest() { return try report(.pieces(rest)) }
+                // Logs that begin during the gap are new.
+                if hasBegun, request.attempt == nil, request.first == nil { request.first = 1 }
                 try await gap.wait(
                     after: problem, advice: "The log is stored; read it again when the daemon runs."
                 ) { [gap, report] in try report(.gone(gap.text)) }
@@ -41,25 +50,18 @@ struct LastingLog {
     }
 
     private mutating func follow() async throws {
-        let stream: AsyncThrowingStream<[LogPiece], any Error>
-        do {
-            stream = try await gap.session.control.log(request)
-        } catch {
-            // The job ended in the meantime, and no other attempt has a log.
-            if error.code == .notFound, gap.isOpen, isBetweenAttempts { return }
-            throw error
-        }
+        let stream = try await gap.session.control.log(request)
+        hasBegun = true
         if gap.end() { try report(.back) }
         for try await pieces in stream {
             gap.endPause()
             if let last = pieces.last { request.continue(after: last) }
             try report(.pieces(pieces))
+            // The end of the stream may get lost if the daemon stops now.
+            if request.attempt != nil, case .end? = pieces.last?.entry { return }
         }
         try Task.checkCancellation()
     }
-
-    /// Whether everything before the attempt that ``request`` begins with was reported.
-    private var isBetweenAttempts: Bool { request.first != nil && request.offset == 0 }
 
     /// The rest of a final job's log; nil if it cannot be read, or if more may follow.
     private func storedRest() async throws -> [LogPiece]? {
@@ -72,7 +74,7 @@ struct LastingLog {
                     for try await pieces in try await control.log(request) { rest += pieces }
                     if let last = rest.last { request.continue(after: last) }
                 } while request.attempt == nil && !rest.isEmpty
-            } catch let problem as ControlProblem where problem.code == .notFound {
+            } catch let problem as ControlProblem where problem.code == .notFound && request.first != nil {
                 // That was the last attempt with a log.
             }
             return rest
@@ -91,9 +93,4 @@ extension LogRequest {
         }
         if attempt == nil { first = next }
     }
-}
-
-extension ControlProblem {
-    /// Whether the daemon is gone or about to go.
-    var isEndOfDaemon: Bool { code == .noDaemon || code == .unavailable }
 }

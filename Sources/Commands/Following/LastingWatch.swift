@@ -50,7 +50,7 @@ struct LastingWatch {
         while true {
             do {
                 return try await watch()
-            } catch let problem as ControlProblem where problem.isEndOfDaemon {
+            } catch let problem as ControlProblem where problem.code == .noDaemon || problem.code == .unavailable {
                 try Task.checkCancellation()
                 var isOpen = false
                 if !gap.isOpen, scope == .all { try await reportStoredEnds() }

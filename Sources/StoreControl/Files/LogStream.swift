@@ -64,7 +64,7 @@ actor LogStream {
             if reader == nil, isOver(job) {
                 isAtEnd = true
                 // Nothing was found, so the caller needs the reason.
-                if attempt == nil, let job { throw .noLog(of: job, attempt: request.attempt) }
+                if attempt == nil, request.first == nil, let job { throw .noLog(of: job, attempt: request.attempt) }
                 return nil
             }
             for await _ in wakeups { break }

@@ -118,6 +118,10 @@ import Testing
             try await rest(LogRequest(job: job, first: 2, offset: 12, follows: true))
                 == ["line 2 of 2", "line 1 of 3", "line 2 of 3"])
         #expect(try await rest(LogRequest(job: job, first: 4, follows: true)) == [])
+        let missing = await #expect(throws: ControlProblem.self) {
+            try await rest(LogRequest(job: job, attempt: 4, follows: true))
+        }
+        #expect(missing?.code == .notFound)
     }
 
     @Test func whatIsOpenWaitsForTheNextDaemon() async throws {
