@@ -155,6 +155,14 @@ import Testing
         )
     }
 
+    /// Only a child of the program meets the limit.
+    @Test(arguments: ["exit 0", "exit 5"]) func aFileThatReachedItsLimitFails(_ ending: String) async throws {
+        let script = "head -c 3000000 /dev/zero > \\\"$1\\\"; \(ending)"
+        let program =
+            #""program":["/bin/sh","-c","\#(script)","sh","{output}"],"result":"file","limits":{"file":"1MiB"}"#
+        #expect(try await bench.run(program).code == "output_too_large")
+    }
+
     @Test func aMissingFileFails() async throws {
         #expect(try await bench.run(#""program":["/bin/true","{output}"],"result":"file""#).code == "no_output")
     }

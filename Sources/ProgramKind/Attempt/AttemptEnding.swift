@@ -11,6 +11,8 @@ struct AttemptEnding {
     let output: [UInt8]
     /// Whether standard output was larger than its limit.
     let isTooLarge: Bool
+    /// Whether the result file has reached the limit of its size, so that the rest of it may be missing.
+    let isFileFull: Bool
     let wasStopped: Bool
     let lines: [String]
 
@@ -24,6 +26,8 @@ struct AttemptEnding {
                 "the standard output has more than \(ByteSize(program.limits.outputBytes)), the limit; write less, raise limits.output, or use result: file"
             )
         }
+        // A child of the program may have met the limit, and the program itself not have noticed.
+        if isFileFull { return fileTooLarge }
         switch end.status {
         case .exited(0): return nil
         case .exited(let code): return failure(ofExit: Int(code))
@@ -43,7 +47,7 @@ struct AttemptEnding {
         case nil:
             return fail(
                 ownCode,
-                "the program \(clause); its last lines are in the detail. To retry after this code, write exit: {\(code): retry} in the definition"
+                "the program \(clause)\(whereLinesAre). To retry after this code, write exit: {\(code): retry} in the definition"
             )
         }
     }
@@ -56,17 +60,19 @@ struct AttemptEnding {
                 "the program needed more memory than its limit\(limit) or the machine allows; raise limits.memory, or let the job do less"
             )
         }
-        if signal == SIGXFSZ {
-            return fail(
-                ProgramFailure.Code.outputTooLarge,
-                "the program wrote a file of more than \(ByteSize(program.limits.fileBytes)), the limit; write less, or raise limits.file"
-            )
-        }
+        if signal == SIGXFSZ { return fileTooLarge }
         // Such a signal comes from a person, or from the kernel when the machine is short of memory.
         let isFromOutside = [SIGKILL, SIGTERM, SIGINT, SIGHUP].contains(signal)
         return fail(
-            "killed_by_\(ProgramFailure.name(of: signal))", "the program \(clause); its last lines are in the detail",
+            "killed_by_\(ProgramFailure.name(of: signal))", "the program \(clause)\(whereLinesAre)",
             isRetryable: isFromOutside)
+    }
+
+    private var fileTooLarge: TryFailure {
+        fail(
+            ProgramFailure.Code.outputTooLarge,
+            "the program wrote a file that reached the limit of \(ByteSize(program.limits.fileBytes)); write less, or raise limits.file"
+        )
     }
 
     private func fail(_ code: String, _ message: String, isRetryable: Bool = false) -> TryFailure {
@@ -80,6 +86,8 @@ struct AttemptEnding {
         case .unknown: "ended"
         }
     }
+
+    private var whereLinesAre: String { lines.isEmpty ? "" : "; its last lines are in the detail" }
 
     private var detail: JSONText {
         JSONWriter.text {

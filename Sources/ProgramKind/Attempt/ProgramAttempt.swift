@@ -121,6 +121,7 @@ final class ProgramAttempt: Sendable {
         attempt.onUsage(AttemptUsage(end))
         let ending = AttemptEnding(
             program: program, end: end, output: server.output, isTooLarge: server.isTooLarge,
+            isFileFull: program.result == .file && work.outputBytes >= program.limits.fileBytes,
             wasStopped: state.withLock(\.wasStopped), lines: server.tail.lines)
         if let failure = ending.failure { throw failure }
         return program.result == .file ? try keep(work, program, ending) : try ending.value()
@@ -191,6 +192,7 @@ final class ProgramAttempt: Sendable {
         plan.environment = [
             "PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": work.path, "TMPDIR": work.path,
         ].merging(program.environment) { $1 }
+        plan.environment["HALYARD_PROGRAM"] = program.executable
         plan.environment["HALYARD_JOB"] = "\(attempt.lease.job)"
         plan.environment["HALYARD_ATTEMPT"] = "\(attempt.lease.attempt)"
         plan.endsWithThread = true
@@ -267,7 +269,7 @@ final class ProgramAttempt: Sendable {
     private func checkNotAbandoned() throws(TryFailure) {
         guard state.withLock(\.wasAbandoned) else { return }
         throw ProgramFailure.make(
-            ProgramFailure.Code.stopped, "the program ended, and was asked to stop before its result file was kept.")
+            ProgramFailure.Code.stopped, "the program ended, and was asked to stop before its result was recorded.")
     }
 
     // MARK: The process

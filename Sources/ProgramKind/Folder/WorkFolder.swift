@@ -26,6 +26,11 @@ struct WorkFolder {
 
     /// The path of the result file.
     var output: String { "\(path)/output" }
+    /// The size of the result file; 0 if there is none.
+    var outputBytes: Int {
+        var facts = stat()
+        return lstat(output, &facts) == 0 ? Int(facts.st_size) : 0
+    }
     /// The path of the socket for the program's notifications.
     var socket: String { "\(path)/.notify" }
 
