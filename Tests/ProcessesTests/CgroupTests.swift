@@ -105,6 +105,7 @@ extension ProcessesTests {
             running.process.kill()
             #expect(await running.end()?.status == .signalled(SIGKILL, dumpedCore: false))
             #expect(access(group.folder.path, F_OK) != 0)
+            // A container may have no memory controller.
             guard root.controllers.contains(.memory) else { return }
             let greedy = try Running.probe("allocate", "256") {
                 $0.group = try? root.makeGroup(limits: CgroupLimits(memory: 64 << 20))
