@@ -381,7 +381,7 @@ let package = Package(
         module(
             "Daemon",
             [
-                "API", "CCrashMark", "CalendarEvents", "ControlProtocol", "Definitions", "JobFiles", "Jobs",
+                "API", "CCrashMark", "CLinux", "CalendarEvents", "ControlProtocol", "Definitions", "JobFiles", "Jobs",
                 "OperationTypes", "Processes", "ProgramKind", "Runner", "Settings", "StoreControl", "Stores",
                 "Systemd", "WorkerProtocol", "Workers", "YAML",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),

@@ -1,13 +1,13 @@
 import CLinux
 import Glibc
 
-/// The pages of this program's file that its memory contains.
+/// The pages of the executable that are resident in this process.
 ///
 /// The kernel maps sixteen pages at once, so after the start nearly all of the program is in its memory, although an idle
 /// daemon uses a small part of it.
 enum StartPages {
-    /// Takes the program's code and constants out of this process's memory. They stay in the kernel's cache of the file, and
-    /// those that are used again come back within microseconds.
+    /// Unmaps the resident pages of code and constants. They normally stay in the kernel's cache of the file, and those that
+    /// are used again come back within microseconds.
     static func release() {
         for segment in segments() {
             // Failing is harmless: the pages stay.
@@ -15,11 +15,11 @@ enum StartPages {
         }
     }
 
-    /// The addresses of the parts that nobody can have changed, in whole pages.
+    /// The addresses of the parts that this program cannot write, in whole pages.
     static func segments() -> [Range<UInt>] {
         guard let first = UnsafePointer<Elf64_Phdr>(bitPattern: getauxval(UInt(AT_PHDR))) else { return [] }
         let headers = UnsafeBufferPointer(start: first, count: Int(getauxval(UInt(AT_PHNUM))))
-        // This header describes the headers themselves, so it tells how far the program was moved.
+        // Its difference from the actual address of the headers is the load offset.
         guard let own = headers.first(where: { $0.p_type == PT_PHDR }) else { return [] }
         let base = UInt(bitPattern: first) &- UInt(own.p_vaddr)
         let page = UInt(sysconf(Int32(_SC_PAGESIZE)))

@@ -33,7 +33,8 @@ extension Reader {
             found.compactMap { output in
                 values[output.job].map {
                     DependencyOutput(
-                        dependency: output.job, attempt: output.attempt, node: output.node, kind: output.kind, output: $0)
+                        dependency: output.job, attempt: output.attempt, node: output.node, kind: output.kind,
+                        output: $0)
                 }
             })
     }
