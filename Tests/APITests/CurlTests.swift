@@ -6,7 +6,7 @@ import Testing
 
 @testable import API
 
-/// What the documentation shows with `curl --unix-socket`.
+/// The `curl --unix-socket` examples of the documentation.
 @Suite struct CurlTests {
     @Test func jobIsEnqueuedShownAndFinished() async throws {
         try await TestServer.with { server in
@@ -19,7 +19,7 @@ import Testing
             let shown = try await curl("/v1/jobs/1")
             #expect(shown.status == 200)
             #expect(shown.type == "application/json")
-            // The input is the bytes that were sent.
+            // The response contains the bytes of the input unchanged.
             #expect(shown.body.contains(#""input":{"text":  "hello"}"#))
             let open = try await curl("/v1/jobs/1/result")
             #expect(open.status == 204 && open.body.isEmpty)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import API
 
-/// Callers that are wrong, slow, or gone.
+/// Callers with invalid requests, slow callers, and callers that disconnect.
 @Suite struct HostileTests {
     private func problem(_ answer: Curl.Answer) throws -> ControlProblem {
         #expect(answer.type == "application/problem+json")
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    /// Such a caller looks for the answer only when it has sent what it is at.
+    /// Some callers read the response only after they have sent the whole body.
     @Test(arguments: ["Content-Length: 4194304\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n400000\r\n"])
     func refusalIsReadByACallerThatSendsFirst(framing: String) async throws {
         try await TestServer.with(limits: ServerLimits(linger: .seconds(60))) { server in
@@ -69,7 +69,7 @@ import Testing
             #expect(try await peer.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 413"))
             let job = #"{"definition":"echo","input":{"text":"a"}}"#
             let request = "POST /v1/jobs HTTP/1.1\r\nHost: a\r\nContent-Length: \(job.utf8.count)\r\n\r\n" + job
-            // Only the first of them makes the server close the connection, so then it has looked at that.
+            // The server closes the connection when it reads the first of these requests, so it has seen that request.
             await #expect(throws: TestFailure.self) {
                 for _ in 1...100_000 { try await peer.sendLong(request) }
             }
@@ -119,7 +119,7 @@ import Testing
             for opening in ["", "GET /v1/sta", "POST /v1/jobs HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n{"] {
                 let peer = try RawPeer(server.socket)
                 try peer.send(opening)
-                // Returns at the end of the connection.
+                // Returns when the server closes the connection.
                 _ = try await peer.readToEnd()
             }
         }
@@ -154,7 +154,8 @@ import Testing
     @Test func halfOpenConnectionsDoNotKeepOthersOut() async throws {
         try await TestServer.with(limits: ServerLimits(connections: 4, idle: .seconds(2))) { server in
             let peers = try (0..<8).map { _ in try RawPeer(server.socket) }
-            // The first four fill the server; each later connection replaces one of them, or is closed after its limit.
+            // The first four connections fill the server; each later one replaces one of them or is closed at the idle
+            // limit.
             #expect(try await server.client.status().state == .running)
             for peer in peers { _ = try await peer.readToEnd() }
         }
@@ -192,7 +193,7 @@ import Testing
             let problem = try problem(answer)
             #expect(problem.code == .addressTooLong)
             #expect(problem.message.contains("16 KiB"), "\(problem.message)")
-            // So is one after a request that was served.
+            // The limit also applies to a later request on the connection.
             let peer = try RawPeer(server.socket)
             try peer.send("GET /v1/queues HTTP/1.1\r\nHost: a\r\n\r\n")
             _ = try await peer.read(until: "]")
@@ -211,7 +212,7 @@ import Testing
         }
     }
 
-    /// The second request hides the end of the connection from whoever looks for it in what is sent.
+    /// The second request is unread input, which hides the end of the connection from a server that looks for it there.
     @Test(.timeLimit(.minutes(2)), arguments: ["/v1/events", "/v1/jobs/1/events", "/v1/jobs/1/result?wait=1h"])
     func nothingGoesOnForACallerThatAskedAgainAndWent(path: String) async throws {
         try await TestServer.with { server in
@@ -236,11 +237,11 @@ import Testing
             let answer = try await curl("/v1/status")
             #expect(answer.status == 503)
             #expect(try problem(answer).message.contains("has reached the limit of connections"))
-            // One that says nothing is not kept.
+            // A connection over the limit that sends no request is closed, too.
             _ = try await RawPeer(server.socket).readToEnd()
             first.hangUp()
             await server.reports.waitForObservers(1)
-            // The connection is counted until it is closed, which is a moment later than its request.
+            // The server counts the connection until it is closed, slightly after its request has ended.
             while try await curl("/v1/status").status == 503 {}
         }
     }
@@ -283,7 +284,7 @@ import Testing
         }
     }
 
-    /// The socket accepts some bytes and the server produces little more: most of the answer is never produced.
+    /// The server stops producing the response soon after the socket's buffer is full.
     @Test(.timeLimit(.minutes(2))) func callerThatDoesNotReadIsDisconnected() async throws {
         try await TestServer.with(limits: ServerLimits(reading: .seconds(2))) { server in
             _ = try await server.control.enqueue(Array(repeating: .echo("a"), count: 10_000))
@@ -300,7 +301,7 @@ import Testing
         }
     }
 
-    /// One user's connections keep no other caller out, however many there are and however long each stays open.
+    /// The connections of one user do not keep other callers out, regardless of their number and age.
     @Test(.timeLimit(.minutes(2)), arguments: [true, false])
     func halfOpenConnectionsGiveWay(isUnlimited: Bool) async throws {
         try await TestServer.with(
@@ -312,7 +313,7 @@ import Testing
         }
     }
 
-    /// A large body stays in memory until what it asks for is done.
+    /// A large body stays in memory until its request is completed.
     @Test(.timeLimit(.minutes(2))) func fewLargeBodiesAreCarriedOutAtOnce() async throws {
         try await TestServer.with { server in
             let (isHeld, told) = (DispatchSemaphore(value: 0), AsyncStream<Void>.makeStream())
@@ -330,7 +331,8 @@ import Testing
             let curl = Curl(socket: server.socket)
             async let first = curl("--data-binary", "@-", "/v1/jobs", input: body)
             for await _ in told.stream { break }
-            // The first is written, and not answered yet: of two more, one is too many.
+            // The first request is stored, but its response is held back. Of two further requests, one exceeds the
+            // limit.
             try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<2 {
                     group.addTask { try await curl("--data-binary", "@-", "/v1/jobs", input: body).status }
@@ -347,14 +349,14 @@ import Testing
 }
 
 extension TestServer {
-    /// Peers that asked for more than 1 MiB, and have read no more of it than its first line.
+    /// Connects peers that request more than 1 MiB each and read only the first line of the response.
     fileprivate func leaveLargeAnswersUnread(_ count: Int) async throws -> [RawPeer] {
         let text = String(repeating: "x", count: 800_000)
         for _ in 0..<2 { _ = try await enqueue(.echo(text)) }
         let peers = try (0..<count).map { _ in try RawPeer(socket) }
         for peer in peers {
             try peer.send("GET /v1/jobs HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
-            // It is being written now, and waits for its reader.
+            // The server is now writing the response and waits for the peer to read.
             #expect(try await peer.read(until: "\r\n").hasPrefix("HTTP/1.1 200"))
         }
         return peers

@@ -3,9 +3,9 @@ import ControlProtocol
 import Jobs
 import Testing
 
-/// A repeated request with a key gets the first answer.
+/// A repeated request with a key returns the first response.
 @Suite struct IdempotencyKeyTests {
-    /// P1: the answer to a repeated request is its receipt, whatever has become of what it named.
+    /// P1: a repeated request returns its receipt, even if the definition and file that it names no longer exist.
     @Test func p1KeyAnswersAlsoWhenItsDefinitionAndItsFileAreGone() async throws {
         try await TestServer.with { server in
             let file = try await server.client.spool(AsyncStream<[UInt8]> { $0.finish() }, size: 0)
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    /// A user's own file is handed over anew with each try, under another name.
+    /// Each repetition copies the user's file into the spool under a new name.
     @Test func p1KeyKnowsASpooledFileByItsContent() async throws {
         try await TestServer.with { server in
             func submission(_ content: [UInt8]) async throws -> Submission {
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    /// P1: of many that race for one key, one is enqueued and all are told the same receipt.
+    /// P1: if many enqueues race with one key, one succeeds and all return the same receipt.
     @Test func p1RacingEnqueuesWithOneKeyAreOne() async throws {
         try await TestServer.with { server in
             let answers = try await withThrowingTaskGroup(of: SubmissionAnswer.self) { group in

@@ -7,9 +7,8 @@ import Testing
 
 @testable import API
 
-/// The logs and files of jobs, through a real socket.
+/// Logs and files of jobs over a real socket.
 @Suite struct LogTests {
-    /// Enqueues a job and claims it.
     private func start(_ server: TestServer) async throws -> Lease {
         _ = try await server.enqueue(.echo("a"))
         return try #require(try await server.claim().first).lease
@@ -63,7 +62,7 @@ import Testing
         }
     }
 
-    /// Every line comes once, in order, while the reader waits for each.
+    /// The reader waits for each line; all arrive once and in order.
     @Test func aFollowerGetsLinesAsTheyArrive() async throws {
         try await TestServer.with { server in
             let lease = try await start(server)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import API
 
-/// Many submissions as JSON lines.
+/// Many submissions as JSON Lines.
 @Suite struct ManyLinesTests {
     @Test func tenThousandSubmissionsAreAnsweredInOrder() async throws {
         try await TestServer.with { server in
@@ -45,7 +45,8 @@ import Testing
         }
     }
 
-    /// Else a caller that sends again from the first line without a receipt would enqueue some twice.
+    /// A caller repeats everything from the first line without a receipt, so accepted later lines would be enqueued
+    /// twice.
     @Test func nothingIsAcceptedBehindALineThatTheDaemonCouldNotTake() async throws {
         let pieces = Mutex(0)
         var control = PartialControl()

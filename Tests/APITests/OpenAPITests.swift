@@ -8,7 +8,7 @@ import Testing
 
 @testable import API
 
-/// The document that the server gives, the routes it has, and the answers it gives agree.
+/// The OpenAPI document matches the server's routes and responses.
 @Suite struct OpenAPITests {
     private func document() throws -> JSONObject {
         try #require(JSONObject(try JSONText(checking: PackageResources.openapi_json)))
@@ -60,7 +60,7 @@ import Testing
         #expect(said.status == .exited(0) && said.output.isEmpty, "\(said)")
     }
 
-    /// Every object of the document is closed for this: an answer may have no field that it does not describe.
+    /// The document's objects are closed for this test: a response with an undescribed field is invalid.
     @Test(.enabled("Python has no jsonschema") { await Python.has("jsonschema") })
     func answersAreAsTheDocumentSays() async throws {
         let instances = try await TestServer.with { server in try await Self.answers(of: server) }
@@ -88,7 +88,7 @@ import Testing
         #expect(instances.count > 30)
     }
 
-    /// One of each kind of answer, from a life in which much happens.
+    /// One response of each type, from a server on which much has happened.
     private static func answers(of server: TestServer) async throws -> [(String, JSONText)] {
         var found: [(String, JSONText)] = []
         func add(_ schema: String, _ value: some WireValue) { found.append((schema, value.json)) }
@@ -167,10 +167,10 @@ import Testing
     }
 }
 
-/// The machine's Python, which has validators that Swift has not.
+/// Uses the machine's Python for its JSON Schema validator, which Swift lacks.
 private enum Python {
     static func has(_ module: String) async -> Bool {
-        // No Python: it has nothing.
+        // An error means that Python is missing, and so is the module.
         (try? await run("import \(module)"))?.status == .exited(0)
     }
 

@@ -7,7 +7,7 @@ import Testing
 @Suite struct OpenConnectionsTests {
     private let root: UInt32 = 0
 
-    /// Admits a connection; nil when it is refused.
+    /// Admits a connection, or returns nil if it is refused.
     private func connect(_ connections: OpenConnections, _ user: UInt32, isBusy: Bool) throws -> EmbeddedChannel? {
         let channel = EmbeddedChannel()
         connections.add(channel)
@@ -18,11 +18,12 @@ import Testing
 
     private func isClosed(_ channel: EmbeddedChannel) -> Bool {
         channel.embeddedEventLoop.run()
-        // Every write to a closed channel fails.
+        // Writing to a closed channel fails.
         return (try? channel.writeOutbound(1)) == nil
     }
 
-    /// Users 1 to 4 fill their shares with long requests; the rest is for others, and the last connections for root.
+    /// Users 1 to 4 fill their shares with long requests; the rest is reserved for other users and the last connections
+    /// for root.
     @Test func lastConnectionsAreReservedForOthersAndForRoot() throws {
         let connections = OpenConnections(limits: ServerLimits(connections: 512), unlimitedUsers: [0])
         var held: [EmbeddedChannel] = []
@@ -62,7 +63,7 @@ import Testing
         withExtendedLifetime((third, fourth)) {}
     }
 
-    /// A user with few connections replaces one of the user with the most.
+    /// A new connection of a user with few replaces one of the user with the most.
     @Test func connectionOfTheUserWithTheMostIsReplaced() throws {
         let connections = OpenConnections(
             limits: ServerLimits(connections: 64, connectionsPerUser: 60), unlimitedUsers: [])

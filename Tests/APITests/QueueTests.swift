@@ -6,7 +6,7 @@ import Testing
 
 @testable import API
 
-/// Queues are made and removed on purpose only.
+/// Queues are only created and removed explicitly.
 @Suite struct QueueTests {
     @Test func queueIsChangedAndASlipIsNoNewQueue() async throws {
         try await TestServer.with { server in
@@ -21,7 +21,7 @@ import Testing
             #expect(try await server.client.queues().map(\.settings.name).contains("fast"))
             let plain = try await server.client.change(QueueChange(name: "plain"), create: true)
             #expect(plain.settings == QueueSettings(name: "plain"))
-            // What is there stays as it is.
+            // Creating an existing queue changes nothing.
             let again = try await server.client.change(QueueChange(name: "fast"), create: true)
             #expect(again.settings == made.settings)
             let slip = await #expect(throws: ControlProblem.self) {

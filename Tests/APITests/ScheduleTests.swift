@@ -7,7 +7,7 @@ import Testing
 
 @testable import API
 
-/// Schedules through the real client, the real server and the real store.
+/// Schedules over the real client, server and store.
 @Suite struct ScheduleTests {
     @Test func scheduleIsWrittenPausedRunAndRemoved() async throws {
         try await TestServer.with { server in
@@ -16,7 +16,7 @@ import Testing
             #expect(try await client.apply(document, dryRun: false).map(\.type) == ["schedule"])
             let written = try await client.schedules()
             #expect(written.map(\.schedule.name) == ["tick"])
-            // No daemon's scheduler has planned it, yet it says when it comes.
+            // The next time is known although no scheduler has planned the schedule.
             #expect(written[0].nextAt != nil)
             #expect(written == (try await control.schedules()))
             let receipt = try await client.run(schedule: "tick")
@@ -24,7 +24,7 @@ import Testing
             let paused = try await client.setPaused(true, schedule: "tick")
             #expect(paused.pausedAt == TestClock.start && paused.nextAt == nil && paused.lastJob == receipt.jobs[0])
             #expect(try await client.setPaused(false, schedule: "tick").pausedAt == nil)
-            // What a schedule needs stays.
+            // A definition that a schedule uses cannot be removed.
             let used = await #expect(throws: ControlProblem.self) { try await client.removeDefinition("echo") }
             #expect(used?.code == .inUse)
             #expect(try await client.exportDefinitions().contains("calendar: \"*-*-* *:00:00\""))

@@ -11,7 +11,7 @@ import Testing
 
 @testable import API
 
-/// A server that is told to stop, in a service group as in the daemon.
+/// A server that shuts down gracefully in a service group, as in the daemon.
 @Suite struct ShutdownTests {
     private final class Tally: Sendable {
         private let value = Atomic<Int>(0)
@@ -19,7 +19,7 @@ import Testing
         func add() { value.add(1, ordering: .relaxed) }
     }
 
-    /// A second server over the same control, in a group of its own.
+    /// Runs `body` with a second server over the same control, in its own group.
     private func withGroup(
         _ server: TestServer, _ control: (any JobControl)? = nil, limits: ServerLimits = ServerLimits(),
         _ body: @Sendable (_ path: String, _ group: ServiceGroup) async throws -> Void
@@ -37,14 +37,14 @@ import Testing
             running.cancel()
             throw error
         }
-        // Ends only when the server has ended.
+        // Returns only when the server has ended.
         try await running.value
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
     @Test func requestInFlightIsAnsweredAndNothingNewIsAccepted() async throws {
         try await TestServer.with { server in
-            // On a busy machine ten seconds may pass between two lines.
+            // More than ten seconds may pass between two lines on a busy machine.
             try await withGroup(server, limits: ServerLimits(drain: .seconds(120))) { path, group in
                 let idle = try RawPeer(path)
                 let peer = try RawPeer(path)
@@ -63,17 +63,17 @@ import Testing
         }
     }
 
-    /// An upgrade restarts the daemon while callers are on their way.
+    /// An upgrade restarts the daemon while callers send requests.
     @Test func requestThatArrivesJustAfterTheStopIsAnswered() async throws {
         try await TestServer.with { server in
             let limits = ServerLimits(arrival: .seconds(120), drain: .seconds(120))
             try await withGroup(server, limits: limits) { path, group in
                 let peer = try RawPeer(path)
-                // The first answer shows that the connection was accepted; the second request is the late one.
+                // The first response shows that the connection was accepted; the second request is the late one.
                 try peer.send("GET /v1/status HTTP/1.1\r\nHost: a\r\n\r\n")
                 #expect(try await peer.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 200"))
                 await group.triggerGracefulShutdown()
-                // The listener is closed by the same stop.
+                // The same shutdown closes the listener.
                 await RawPeer.waitUntilNobodyListens(path)
                 try peer.send("GET /v1/status HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
                 #expect(try await peer.readToEnd().contains("HTTP/1.1 200"))
@@ -81,14 +81,14 @@ import Testing
         }
     }
 
-    /// The sender has just connected, and waits for CPU time.
+    /// The caller has connected, but is waiting for CPU time before it sends.
     @Test func firstRequestThatArrivesLongAfterTheStopIsAnswered() async throws {
         try await TestServer.with { server in
             let limits = ServerLimits(arrival: .zero, firstArrival: .seconds(120), drain: .seconds(120))
             try await withGroup(server, limits: limits) { path, group in
                 let peer = try RawPeer(path)
                 let second = try RawPeer(path)
-                // Connections are accepted in the order in which they were opened.
+                // Connections are accepted in order, so this response shows that the first one was accepted.
                 try second.send("GET /v1/status HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
                 #expect(try await second.readToEnd().contains("HTTP/1.1 200"))
                 await group.triggerGracefulShutdown()
@@ -99,8 +99,7 @@ import Testing
         }
     }
 
-    /// Servers follow one another on one socket, as with systemd's socket activation, while callers connect that never
-    /// retry.
+    /// Servers follow one another on one socket, as with systemd's socket activation. The callers never retry.
     @Test(.timeLimit(.minutes(3))) func restartsRefuseNoCaller() async throws {
         try await TestServer.with { server in
             let path = server.directory + "/passed.sock"
@@ -133,7 +132,7 @@ import Testing
                     try await running.value
                 }
                 isOver.open()
-                // Serves the last callers of each task.
+                // Serves the last callers.
                 let last = ControlServer(
                     control: server.control, socket: ControlSocket(passed: dup(passed.descriptor)), logger: logger)
                 let running = Task { try await last.run() }
@@ -144,7 +143,7 @@ import Testing
         }
     }
 
-    /// Many thousands of jobs take long to delete; a stop ends that between two small transactions.
+    /// Pruning thousands of jobs takes long; the shutdown ends it between two small transactions.
     @Test func pruningEndsWithTheServer() async throws {
         try await TestServer.with { server in
             let jobs = Array(repeating: Submission.echo("a"), count: 5000)
@@ -158,7 +157,7 @@ import Testing
                 )
                 #expect(try await peer.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 100"))
                 await group.triggerGracefulShutdown()
-                // The listener is closed by the same stop.
+                // The same shutdown closes the listener.
                 await RawPeer.waitUntilNobodyListens(path)
                 try peer.send(body)
                 #expect(try await peer.readToEnd().hasPrefix("HTTP/1.1 503"))
@@ -189,7 +188,7 @@ import Testing
         }
     }
 
-    /// The store's control, whose streams tell no more than so many events until the server has asked what is final.
+    /// A control whose streams pause after `count` events until the server has read the final states.
     private func holdingBack(_ server: TestServer, after count: Int) -> PartialControl {
         let hasAsked = StopSignal()
         var control = PartialControl()
@@ -241,11 +240,12 @@ import Testing
         }
     }
 
-    /// Of a graph of 100,000 jobs nothing is told twice, and for each of its watchers only its record is read.
+    /// The shutdown sends no event twice, not even for a graph of 100,000 jobs, and reads only the graph's record for
+    /// each watcher.
     @Test func onlyWhatWasNotToldIsToldAtTheStop() async throws {
         try await TestServer.with { server in
             let jobs = (0..<3).map { JobRequest(node: "n\($0)", definition: "echo", input: json(#"{"text":"a"}"#)) }
-            // Newer than the one that is watched.
+            // The graph `open` is newer than the watched graph.
             let receipt = try await server.enqueue(Submission(.jobs(jobs, name: "watched")))
             _ = try await server.enqueue(Submission(.jobs(jobs, name: "open")))
             let graph = try #require(receipt.graph)

@@ -8,14 +8,13 @@ import Testing
 
 @testable import API
 
-/// Opening the socket, and taking over one that systemd opened.
+/// Opening the socket, and using one that systemd opened.
 @Suite final class SocketTests {
-    /// Of each test.
     private let directory: String
 
     init() throws { directory = try TestServer.temporaryDirectory() }
 
-    // A leftover in the temporary directory harms nobody.
+    // A leftover temporary directory is harmless.
     deinit { try? FileManager.default.removeItem(atPath: directory) }
 
     private func mode(_ path: String) throws -> Int {
@@ -80,7 +79,7 @@ import Testing
             logger.logLevel = .critical
             let second = ControlServer(
                 control: server.control, socket: ControlSocket(passed: passed.descriptor), logger: logger)
-            // The caller is there before the server runs, as with socket activation.
+            // The caller connects before the server runs, as with socket activation.
             async let status = SocketControl(path: path).status()
             let running = Task { try await second.run() }
             #expect(try await status.pid == 42)

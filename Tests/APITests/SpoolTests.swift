@@ -7,7 +7,7 @@ import Testing
 
 @testable import API
 
-/// Files that are handed over for a job.
+/// Files that callers upload into the spool for a job.
 @Suite struct SpoolTests {
     private struct Pieces: AsyncSequence, Sendable {
         let count: Int
@@ -50,7 +50,7 @@ import Testing
             #expect(try files(server).count == 1)
             #expect(claimed[1].lease.job == second)
             try await server.finish(claimed[1].lease, .succeeded(json("{}")))
-            // Removal follows on the spool's own thread; what comes after it there sees it.
+            // The spool's thread removes the file before it handles the next request.
             _ = try await server.client.spool(Pieces(count: 1), size: nil)
             #expect(!FileManager.default.fileExists(atPath: path))
             let again = await #expect(throws: ControlProblem.self) {
@@ -90,7 +90,7 @@ import Testing
             }
             let left = try files(server)
             #expect(left.map { "spool:" + $0 } == [name])
-            // What is there counts from the start.
+            // Existing files count from the start.
             let restarted = try Spool(directory: server.spool, maxBytes: 10 * 65536)
             let error = await #expect(throws: ControlProblem.self) {
                 try await StoreControl(
@@ -130,7 +130,7 @@ import Testing
             }
             let receipt = try await server.enqueue(submission(first))
             #expect(try await server.control.enqueue([submission(second)]) == [.duplicate(receipt)])
-            // Removal follows on the spool's own thread; what comes after it there sees it.
+            // The spool's thread removes the copy before it handles the next request.
             let third = try await server.client.spool(Pieces(count: 1), size: nil)
             let left = Set(try files(server).map { "spool:" + $0 })
             #expect(left == [first, third])
@@ -142,7 +142,7 @@ import Testing
             await #expect(throws: (any Error).self) {
                 try await server.client.spool(Pieces(count: 100, failsAt: 50), size: 100 * 65536)
             }
-            // The server hears of the end a moment later; a further request comes after it on the spool's thread.
+            // The server notices the failure a moment later, but its spool thread handles it before the next request.
             _ = try await server.client.spool(Pieces(count: 1), size: nil)
             let left = try files(server).filter { !$0.hasSuffix(".part") }
             #expect(left.count == 1)
@@ -173,7 +173,7 @@ import Testing
             _ = try await server.enqueue(Submission(.definition("echo"), input: input))
             try Data().write(to: URL(fileURLWithPath: server.spool + "/not ours"))
             clock.advance(by: .seconds(86_401))
-            // As after a restart: another control that has seen no enqueue.
+            // The new control has seen no enqueue, as after a restart.
             let restarted = StoreControl(
                 store: server.store, database: "", version: "test",
                 daemon: DaemonHooks(

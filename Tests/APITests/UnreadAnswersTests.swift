@@ -4,11 +4,11 @@ import Testing
 
 @testable import API
 
-/// Answers of any kind that their callers leave unread.
+/// Responses of any type that callers leave unread.
 @Suite struct UnreadAnswersTests {
     private let limits = ServerLimits(reading: .seconds(3600), answerBytes: 160 << 10)
 
-    /// Each peer asks for more than its socket holds, one answer after the other, and reads nothing.
+    /// Each peer requests more than its socket's buffer holds, in many small responses, and reads nothing.
     @Test(.timeLimit(.minutes(2))) func answersThatAreNotLargeCountToo() async throws {
         try await TestServer.with(limits: limits) { server in
             let curl = Curl(socket: server.socket)
@@ -17,7 +17,7 @@ import Testing
             let request = "GET /v1/jobs/\(job) HTTP/1.1\r\nHost: a\r\n\r\n"
             let peers = try await RawPeer.connect(
                 4, to: server.socket, sending: String(repeating: request, count: 20))
-            // They hold as much as one user may have, as soon as the server has come so far with them.
+            // The unread responses reach the user's limit once the server has produced enough of them.
             while try await curl("/v1/jobs/\(job)").status != 503 {}
             #expect(try await curl("/v1/queues").status == 200)
             for peer in peers { peer.hangUp() }
@@ -32,7 +32,7 @@ import Testing
                 try peer.send("GET /v1/events HTTP/1.1\r\nHost: a\r\n\r\n")
                 return (peer, try await peer.read(until: "\r\n"))
             }
-            // Three quarters of the memory are for one user.
+            // One user may use three quarters of the memory.
             var peers: [RawPeer] = []
             for _ in 0..<3 {
                 let (peer, status) = try await watch()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import API
 
-/// Every verb through the real client, the real server and the real store.
+/// Every verb over the real client, server and store.
 @Suite struct VerbTests {
     @Test func jobGoesFromEnqueueToItsResult() async throws {
         try await TestServer.with { server in
@@ -222,7 +222,7 @@ import Testing
         }
     }
 
-    /// Who follows a job looks there when the daemon has gone.
+    /// A client that follows a job reads that database when the daemon has stopped.
     @Test func everyAnswerNamesTheDatabase() async throws {
         try await TestServer.with { server in
             let asking = SocketControl(path: server.socket)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import API
 
-/// Streams of events, over the socket.
+/// Event streams over the socket.
 @Suite struct WatchTests {
     @Test func watchOfAJobEndsWithItsResult() async throws {
         try await TestServer.with { server in
@@ -91,7 +91,7 @@ import Testing
                 _ = try await events.next()
                 #expect(server.reports.observerCount == 1)
             }
-            // Nothing happens to the job: the server must see the end of the connection by itself.
+            // Nothing happens to the job, so the server itself must notice the end of the connection.
             await server.reports.waitForObservers(0)
         }
     }
@@ -100,7 +100,7 @@ import Testing
         let (ended, watching) = try await TestServer.with { server in
             let id = try await server.enqueue(.echo("a")).jobs[0]
             let events = try await server.client.watch(.job(id))
-            // Awaited after the server has stopped.
+            // The task is awaited after the server has stopped.
             let watching = Task {
                 var told: [WatchEvent] = []
                 do {

@@ -1,20 +1,20 @@
 import Foundation
 import Programs
 
-/// `systemd-analyze calendar`, many expressions at once.
+/// Runs `systemd-analyze calendar` with many expressions at once.
 enum Analyze {
     static let path = "/usr/bin/systemd-analyze"
     static var isHere: Bool { FileManager.default.isExecutableFile(atPath: path) }
 
     struct Answer: Equatable {
         var normalized: String
-        /// Seconds since 1970, at most as many as were asked for.
+        /// Seconds since 1970, at most as many as requested.
         var times: [Int]
     }
 
     struct Failure: Error { let output: String }
 
-    /// - Returns: Nil for each that is refused.
+    /// - Returns: One entry for each expression; nil if it was refused.
     static func answers(
         _ expressions: [String], zone: String, base: Int, iterations: Int
     ) async throws -> [Answer?] {
@@ -25,7 +25,7 @@ enum Analyze {
         var answers: [Answer?] = []
         for block in output.components(separatedBy: "\n\n") where block.contains("Normalized form:") {
             guard let (original, answer) = read(block) else { throw Failure(output: block) }
-            // Those that were refused are not in the output.
+            // The output omits refused expressions.
             while answers.count < expressions.count,
                 expressions[answers.count].trimmingCharacters(in: .whitespaces) != original
             {
@@ -51,7 +51,7 @@ enum Analyze {
             case "From now": break
             default:
                 if value == "never" { break }
-                // A local time comes with its line in UTC.
+                // The UTC line replaces the local time before it.
                 if key == "(in UTC)" { times.removeLast() }
                 guard let time = seconds(value) else { return nil }
                 times.append(time)
@@ -61,7 +61,7 @@ enum Analyze {
         return (original ?? normalized, Answer(normalized: normalized, times: times))
     }
 
-    /// `Mon 2026-10-26 00:00:00 UTC`. Of a local time only the shape is read; it is replaced by the next line.
+    /// Parses `Mon 2026-10-26 00:00:00 UTC`. The value for a local time is meaningless; the next line replaces it.
     private static func seconds(_ text: String) -> Int? {
         let numbers = text.split { !$0.isNumber }.compactMap { Int($0) }
         guard numbers.count >= 6 else { return nil }

@@ -42,22 +42,22 @@ import Testing
         #expect(throws: ZoneProblem.unknown("Europe/Berlim")) { try CalendarTimes([expression], local: .utc) }
     }
 
-    /// Seconds since 1970 in UTC, the first ones after the base.
+    /// Each expression with a base and the first times after it, in seconds since 1970 (UTC).
     @Test(arguments: [
-        // 2024-02-28: a leap year.
+        // 2024-02-28, in a leap year.
         ("daily UTC", 1_709_078_400, [1_709_164_800, 1_709_251_200]),
         ("*-02-29 12:00 UTC", 1_709_251_200, [1_835_438_400]),
         ("*-02~01 UTC", 1_709_078_400, [1_709_164_800, 1_740_700_800]),
         ("Mon *-05~07/1 UTC", 1_709_078_400, [1_716_768_000, 1_748_217_600]),
         ("2024-03-01 UTC", 1_709_078_400, [1_709_251_200]),
         ("*-02-30 UTC", 1_709_078_400, []),
-        // 2026-03-29: clocks in Berlin go from 2 to 3 at 01:00 UTC.
+        // 2026-03-29: clocks in Berlin go forward from 2:00 to 3:00 at 01:00 UTC.
         ("02:30 Europe/Berlin", 1_774_656_000, [1_774_661_400, 1_774_830_600]),
         ("*:0/30 Europe/Berlin", 1_774_744_200, [1_774_746_000, 1_774_747_800]),
-        // 2026-10-25: they go from 3 to 2, and the hour that comes twice counts once.
+        // 2026-10-25: clocks go back from 3:00 to 2:00; the repeated hour counts once.
         ("02:30 Europe/Berlin", 1_792_879_800, [1_792_888_200, 1_792_978_200]),
         ("*:0/30 Europe/Berlin", 1_792_886_400, [1_792_888_200, 1_792_893_600]),
-        // Asked while it is shown again: the first time is past, and the second does not count.
+        // The base is in the repeated hour: its first occurrence is past, and the second does not count.
         ("02:30 Europe/Berlin", 1_792_890_600, [1_792_978_200]),
         ("*:0/30 Europe/Berlin", 1_792_890_600, [1_792_893_600]),
         ("*:*:* Europe/Berlin", 1_792_890_600, [1_792_893_600, 1_792_893_601]),
@@ -69,7 +69,8 @@ import Testing
         #expect(answer?.times == expected)
     }
 
-    /// systemd 252 loses times of these: its list of days from the end shrinks, and open repetitions run over.
+    /// systemd 252 misses times of these expressions: its lists of days from the end shrink, and open repetitions
+    /// overrun.
     @Test(arguments: [
         ("03/9:25", "03..23/9:25"), ("1/8-16", "1..12/8-16"), ("7/5:37:*", "7..23/5:37:*"),
         ("*-*~18,20,21..26 12:00", "*-*~18,20..26 12:00"), ("*:7/10,3", "*:7..59/10,3"), ("*-*-2/7", "*-*-2..31/7"),
@@ -98,7 +99,7 @@ import Testing
         #expect(times.next(after: 59_750_000) == 60_250_000)
     }
 
-    /// At noon of either of the zone's times, while that one is in force.
+    /// The expected times are the next noon while the named offset is in force.
     @Test func anAbbreviationIsOneOfTheLocalZonesTimes() throws {
         let berlin = try Zone(named: "Europe/Berlin")
         let summer = try CalendarTimes([CalendarExpression("12:00 CEST")], local: berlin)

@@ -1,6 +1,6 @@
-/// Expressions from the manual page, from its corners, and drawn at random.
+/// Expressions from the manual page, edge cases, and random ones.
 enum Expressions {
-    /// With the form systemd gives them; systemd.time(7), and what `systemd-analyze` of version 252 printed.
+    /// Expressions with their normalized form, from systemd.time(7) and the output of `systemd-analyze` 252.
     static let normalized: [(String, String)] = [
         ("Sat,Thu,Mon..Wed,Sat..Sun", "Mon..Thu,Sat,Sun *-*-* 00:00:00"),
         ("Mon,Sun 12-*-* 2,1:23", "Mon,Sun 2012-*-* 01,02:23:00"),
@@ -85,11 +85,12 @@ enum Expressions {
         list(of: 242),
     ]
 
-    /// Every shape of the grammar; now and then a character of it is changed.
+    /// Generates expressions of every shape of the grammar, some with one changed character.
     ///
-    /// Not what systemd 252 gets wrong against its own manual page. A repetition without an end (`03/9:25`) loses times
-    /// after the end of a month, or all of them where clocks change; so each is written with its end, which means the
-    /// same. Lists of days from the month's end are refused from the 26th, the 23rd and so on, by their length.
+    /// Excludes what systemd 252 gets wrong according to its own manual page. A repetition without an end (`03/9:25`)
+    /// misses times after the end of a month, or all times where clocks change, so repetitions have an explicit end
+    /// with the same meaning. Lists of days from the month's end are refused from the 26th, the 23rd and so on,
+    /// depending on their length.
     static func random(_ count: Int, seed: UInt64) -> [String] {
         var random = Drawing(seed: seed)
         return (0..<count).map { _ in
@@ -159,7 +160,7 @@ enum Expressions {
     }
 }
 
-/// SplitMix64.
+/// The SplitMix64 generator.
 struct Drawing: RandomNumberGenerator {
     private var state: UInt64
 

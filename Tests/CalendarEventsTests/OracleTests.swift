@@ -2,9 +2,9 @@ import Testing
 
 @testable import CalendarEvents
 
-/// systemd's own program is right about every expression.
+/// `systemd-analyze` accepts, normalizes and evaluates every expression as this module does.
 @Suite(.enabled(if: Analyze.isHere, "systemd-analyze is not installed")) struct OracleTests {
-    /// Zones with the moments that matter: before clocks change in either direction, and before a leap day.
+    /// Zones with critical base times: before clock changes in either direction, and before a leap day.
     static let places: [(zone: String, bases: [Int])] = [
         ("UTC", [1_709_078_400, 1_774_656_000, 1_792_843_200]),
         ("Europe/Berlin", [1_709_078_400, 1_774_735_800, 1_792_879_800]),
@@ -22,7 +22,7 @@ import Testing
         var accepted = 0
         for (expression, answer) in zip(expressions, answers) {
             let ours = Self.answer(expression, local: local, base: base, iterations: 12)
-            // An abbreviation: systemd 252 finds no time after the next change of clocks.
+            // For an abbreviation, systemd 252 finds no time after the next clock change.
             if expression.hasSuffix(" CEST") { continue }
             #expect(
                 ours == (try answer.map { try Self.firstOfTwo($0, local: local) }),
@@ -32,7 +32,7 @@ import Testing
         #expect(accepted > 300)
     }
 
-    /// Of a time that clocks show twice, systemd names either, by what the C library was asked before.
+    /// For a local time that occurs twice, systemd returns either one, depending on earlier calls to the C library.
     private static func firstOfTwo(_ answer: Analyze.Answer, local: Zone) throws -> Analyze.Answer {
         let zone: Zone =
             switch try CalendarExpression(answer.normalized).zone {

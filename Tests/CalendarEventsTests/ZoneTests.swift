@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 @Suite struct ZoneTests {
-    /// Every zone of the machine, at moments drawn until 2199, as the C library has it.
+    /// Compares zones with the C library at random times until 2199.
     @Test func zonesAgreeWithTheCLibrary() throws {
         let names = [
             "UTC", "Europe/Berlin", "Europe/Dublin", "America/New_York", "America/Sao_Paulo", "Africa/Casablanca",
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    /// POSIX allows 24 hours of an offset; RFC 8536 allows 167 of a transition's time.
+    /// POSIX allows offsets of up to 24 hours; RFC 8536 allows transition times of up to 167 hours.
     @Test(arguments: [
         ("ABC24", true), ("ABC-24:59:59", true), ("ABC25", false), ("ABC100DEF", false), ("ABC5DEF25", false),
         ("ABC5DEF,M3.2.0/167,M11.1.0/-167", true), ("ABC5DEF,M3.2.0/168,M11.1.0", false),
@@ -52,7 +52,7 @@ import Testing
         #expect((Zone.local(environment: rule).name == "UTC") == !isValid)
     }
 
-    /// Whatever the offsets of a zone, each local time has its moments or is skipped.
+    /// Each local time occurs or is skipped, whatever the offsets of the zone.
     @Test func everyLocalTimeIsShownOrSkipped() {
         let hour = 3600
         func period(_ offset: Int) -> Zone.Period {
@@ -83,7 +83,7 @@ import Testing
         let file = [UInt8](try Data(contentsOf: URL(filePath: "/usr/share/zoneinfo/Europe/Berlin")))
         var reader = ZoneFile(file)
         _ = try reader.zone(named: "whole")
-        // Cut anywhere, it says so; it never gives a zone, and never traps.
+        // Reading a truncated file throws; it never returns a zone or traps.
         for count in 0..<file.count {
             var reader = ZoneFile(Array(file.prefix(count)))
             #expect(throws: ZoneFile.Problem.self) { try reader.zone(named: "cut at \(count)") }
@@ -93,7 +93,7 @@ import Testing
             var changed = file
             for _ in 0...random.below(3) { changed[random.below(file.count)] = UInt8(random.below(256)) }
             var reader = ZoneFile(changed)
-            // Damage may go unseen; it may not trap.
+            // Damage may go unnoticed, but must not trap.
             if let zone = try? reader.zone(named: "damaged") { _ = zone.wall(at: 1_700_000_000_000_000) }
         }
     }

@@ -4,9 +4,8 @@ import Foundation
 import Jobs
 import Testing
 
-/// What is told where no daemon answers.
+/// Messages when no daemon responds.
 @Suite final class ClientProblemTests {
-    /// Of each test.
     private let directory: String
 
     init() throws {
@@ -14,7 +13,7 @@ import Testing
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
     }
 
-    // A leftover in the temporary directory harms nobody.
+    // A leftover temporary directory is harmless.
     deinit { try? FileManager.default.removeItem(atPath: directory) }
 
     @Test(arguments: Way.allCases) func absentSocketMeansNoDaemon(way: Way) async throws {

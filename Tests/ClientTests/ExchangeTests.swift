@@ -54,7 +54,7 @@ import Testing
                 count += 1
                 return count
             }
-            // The first connection closes after two answers; the client notices it at the next request at the latest.
+            // The first connection closes after two responses; the client notices it at the next request at the latest.
             for _ in 0..<(number == 1 ? 2 : 9) {
                 guard RawDaemon.readHead(connection) else { return }
                 RawDaemon.write(Self.head + "Content-Length: 2\r\n\r\n[]", to: connection)
@@ -69,7 +69,7 @@ import Testing
         #expect(connections.withLock(\.self) == 2)
     }
 
-    /// The request does not fit into the socket's buffer, so that the client is still sending.
+    /// The request does not fit into the socket's buffer, so the client is still sending when the response arrives.
     @Test(.timeLimit(.minutes(1)), arguments: Way.allCases)
     func anAnswerBeforeTheRequestIsReadIsTaken(way: Way) async throws {
         let problem = #"{"type":"urn:halyard:problem:too-large","title":"x","status":413,"detail":"Too much."}"#
@@ -78,7 +78,7 @@ import Testing
             RawDaemon.write(
                 "HTTP/1.1 413 X\r\nConnection: close\r\nContent-Length: \(problem.utf8.count)\r\n\r\n\(problem)",
                 to: connection)
-            // Until the client has seen the answer and closes.
+            // Waits until the client has seen the response and closes the connection.
             var poller = pollfd(fd: connection, events: 0, revents: 0)
             poll(&poller, 1, -1)
         }
@@ -100,7 +100,7 @@ import Testing
         #expect(error?.code == .unknownOutcome && error?.message.contains("in time") == true)
     }
 
-    /// A stream needs an event loop, which the thread becomes; later exchanges must not block the stream.
+    /// A stream makes the thread an event loop; later exchanges must not block the stream.
     @Test(.timeLimit(.minutes(1)))
     func exchangesBeforeDuringAndAfterAStreamAreAnswered() async throws {
         let daemon = try RawDaemon { connection in

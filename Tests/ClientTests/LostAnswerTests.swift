@@ -5,9 +5,9 @@ import Jobs
 import Synchronization
 import Testing
 
-/// A daemon that restarts or crashes may close a connection before it answers.
+/// A daemon that restarts or crashes may close a connection before it responds.
 @Suite struct LostAnswerTests {
-    /// Reads one request per connection and sends the given answer; nil closes the connection without an answer.
+    /// Reads one request per connection and sends the given response; nil closes the connection without one.
     private final class Daemon: Sendable {
         private let daemon: RawDaemon
         private let received: Received
@@ -29,14 +29,14 @@ import Testing
                     return requests.count
                 }
                 guard let text = answer(number) else { return }
-                // A truncated answer announces more bytes than it has.
+                // A truncated response announces more bytes than it contains.
                 let length = text.utf8.count + (text.hasSuffix("\ncut") ? 100 : 0)
                 let head = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: \(length)\r\n\r\n"
                 RawDaemon.write(head + text, to: connection)
             }
         }
 
-        /// The body of one request.
+        /// Returns the body of one request.
         private static func read(_ connection: CInt) -> String {
             var text = ""
             var buffer = [UInt8](repeating: 0, count: 4096)
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    /// Null is not a key: the daemon would carry out the line twice.
+    /// Null is not a key, so repeating the line would execute it twice.
     @Test(.timeLimit(.minutes(1)), arguments: [#""key":null"#, #""priority":"high""#], Way.allCases)
     func linesWithoutAKeyAreSentOnce(field: String, way: Way) async throws {
         let daemon = try Daemon { _ in nil }
@@ -130,7 +130,7 @@ import Testing
         let path = Mutex("")
     }
 
-    /// The request may have been stored even if no daemon listens any longer.
+    /// The request may have been stored even if no daemon listens any more.
     @Test(.timeLimit(.minutes(1)), arguments: Way.allCases)
     func aLostAnswerStaysUnknownWhenTheDaemonIsGone(way: Way) async throws {
         let shared = SharedPath()
@@ -147,7 +147,7 @@ import Testing
         #expect(daemon.requests.count == 1)
     }
 
-    /// Otherwise it could be carried out twice.
+    /// Repeating such a call could execute it twice.
     @Test(.timeLimit(.minutes(1)), arguments: Way.allCases)
     func anUnrepeatableCallIsSentOnce(way: Way) async throws {
         let daemon = try Daemon { _ in nil }

@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-/// Listens on a socket and does with each connection what a test says.
+/// Listens on a socket and handles each connection with the test's closure.
 final class RawDaemon: Sendable {
     let path: String
     private let descriptor: CInt
     private let directory: String
 
-    /// - Parameter serve: Called for each connection on a dedicated thread; the connection is closed after it.
+    /// - Parameter serve: Called for each connection on a dedicated thread; the connection is closed afterwards.
     init(_ serve: @escaping @Sendable (_ connection: CInt) -> Void) throws {
         directory = FileManager.default.temporaryDirectory.path + "/halyard-raw-\(UUID().uuidString.prefix(8))"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
@@ -41,7 +41,7 @@ final class RawDaemon: Sendable {
         try? FileManager.default.removeItem(atPath: directory)
     }
 
-    /// Reads until a request's head has ended; false at the connection's end.
+    /// Reads to the end of a request's head; returns false if the connection ends first.
     static func readHead(_ connection: CInt) -> Bool {
         var end: [UInt8] = []
         var byte: UInt8 = 0

@@ -17,7 +17,7 @@ import Testing
                             }
                         }
                     }
-                    // Nobody listens there, which is found out on the loop.
+                    // Nothing listens there, which the client notices on the loop.
                     let code: ControlProblem.Code?
                     do throws(ControlProblem) {
                         try await SocketControl(path: "/nonexistent").connect()

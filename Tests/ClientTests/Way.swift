@@ -1,11 +1,11 @@
 import Client
 import Foundation
 
-/// How a program runs its exchanges with the daemon.
+/// The ways in which a program may run its exchanges with the daemon.
 enum Way: CaseIterable, Sendable {
-    /// Together with other tasks.
+    /// Concurrently with other tasks.
     case eventLoop
-    /// As the command line does.
+    /// On a blocked thread, like the command line.
     case threadLoop
 
     func run<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
@@ -18,7 +18,7 @@ enum Way: CaseIterable, Sendable {
                     } catch {
                         continuation.resume(throwing: error)
                     }
-                    // The thread has nothing more to do, and a thread loop never ends.
+                    // The thread has finished its work, and a thread loop never returns.
                     await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
                     fatalError("nobody resumes it")
                 }

@@ -3,7 +3,7 @@ import Synchronization
 
 @testable import Commands
 
-/// Takes what is printed.
+/// Collects the printed bytes.
 final class Capture: Sendable {
     private struct State {
         var bytes: [UInt8] = []
@@ -44,7 +44,7 @@ final class Capture: Sendable {
             sink: { self.take($0) })
     }
 
-    /// What `print` writes.
+    /// Returns the text that `print` writes.
     static func text(
         terminal: (width: Int, height: Int)? = nil, colours: Bool = false, _ print: (Output) throws -> Void
     ) throws -> String {
@@ -57,7 +57,7 @@ final class Capture: Sendable {
 }
 
 extension Surroundings {
-    /// Streams that are kept, fixed variables and a fixed clock.
+    /// Surroundings with captured streams, fixed environment variables and a fixed clock.
     static func captured(
         output: Capture, errors: Capture, input: Int32 = -1, terminal: (width: Int, height: Int)? = nil,
         variables: [String: String] = [:], now: Timestamp = Samples.now,

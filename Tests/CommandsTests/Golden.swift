@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Texts that are a promise, kept as files; `HALYARD_UPDATE_GOLDEN=1` writes them anew, for a person to review.
+/// Compares output that users rely on with files. `HALYARD_UPDATE_GOLDEN=1` rewrites the files for review.
 enum Golden {
     static func expect(_ text: String, _ name: String, _ location: SourceLocation = #_sourceLocation) throws {
         let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Commands
 
-/// Options and exit codes are a promise.
+/// Users rely on the options and exit codes.
 @Suite struct HelpTests {
     @Test func everyVerbHasItsHelp() throws {
         var text = Halyard.helpMessage(columns: 100) + "\n"
@@ -44,7 +44,7 @@ import Testing
         ["result", "graph:3"], ["enqueue", "a", "--after", "graph:3"], ["why", "x"],
         ["upload", "a", "--to", "https://h/", "--set", "file=b"],
         ["upload", "a", "--to", "https://h/", "--set", "to=https://g/"],
-        // An h in a mistyped word is no request for help.
+        // A misspelled word that contains an h is not a request for help.
         ["enqueue", "upload", "-photo.jpg"], ["upload", "-photo.jpg", "--to", "https://h/"],
         ["enqueue", "upload", "--input", "-photo.jpg"], ["enqueue", "upload", "-foto.jpg"],
         ["definitions", "apply", "-h.yaml"], ["list", "-ha"], ["show", "-5h"], ["queues", "-hs"], ["prune", "-yh"],
@@ -77,7 +77,7 @@ import Testing
         #expect(output.text.hasPrefix("OVERVIEW: "))
     }
 
-    /// A name that nothing can have is refused before anything is sent, and is not repeated whole.
+    /// A name beyond the length limit is refused before anything is sent, and the message shortens it.
     @Test(arguments: [
         ["enqueue"], ["enqueue", "unfurl", "--queue"], ["show"], ["queues", "pause"],
         ["queues", "set", "--limit", "2"],

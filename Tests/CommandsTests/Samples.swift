@@ -2,9 +2,9 @@ import ControlProtocol
 import Jobs
 import OperationTypes
 
-/// Values to render, at a fixed moment.
+/// Values to render, at a fixed time.
 enum Samples {
-    /// 2026-07-25T10:00:00.000Z
+    /// 2026-07-25T10:00:00.000Z.
     static let now = Timestamp(milliseconds: 1_784_973_600_000)
 
     static func ago(_ seconds: Int64) -> Timestamp { now + .seconds(-seconds) }
@@ -23,7 +23,7 @@ enum Samples {
             finishedAt: state.isFinal ? ago(60) : nil, cancelRequestedAt: nil, repeats: nil)
     }
 
-    /// One job in each state, and names that attack the terminal.
+    /// One job in each state, some with names that contain terminal escape sequences.
     static let jobs: [JobRecord] = [
         job(101, .blocked, definition: "upload", node: "store", graph: 7, pending: 2),
         job(100, .scheduled, due: ago(-3600)),
@@ -38,7 +38,7 @@ enum Samples {
     static let failure = JobFailure(
         code: "http_status", message: "The server answered 503\u{1B}]0;x\u{07}. Try again later.")
 
-    /// Some of more; one of them attacks the terminal.
+    /// An excerpt of a longer list of connections; one of them contains a terminal escape sequence.
     static let connections: JSONText = {
         var first = ConnectionRecord(
             method: "HEAD", origin: "https://files.example.org", address: "[2001:db8::1]:443", startedAt: ago(90))
@@ -86,7 +86,7 @@ enum Samples {
             progress: OperationProgress(completed: 28_101_837, total: 67_108_864, unit: "bytes"))
     }()
 
-    /// A diamond with a tail, an edge on `finished` and a dependency outside.
+    /// A diamond with a tail, an edge on `finished`, and a dependency outside the graph.
     static let graph: GraphDetail = {
         let jobs = [
             job(41, .succeeded, node: "resolve", graph: 7),

@@ -52,8 +52,8 @@ import Testing
         }
     }
 
-    /// A column has the name that the JSON has for the same fact, without the suffix for the unit: a time that the JSON
-    /// calls `due_at` is `due` in a view.
+    /// A column has the same name as the JSON field for the same fact, without the unit's suffix: `due_at` in JSON is
+    /// `due` in a view.
     @Test func aColumnHasTheNameOfItsProperty() async throws {
         for column in try await columns() {
             let known = Self.properties(of: column.surface, in: schemas)
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    /// Every other word in a name is listed, so that a new word is a decision: is there a word for it already?
+    /// Every other word in a name is listed, so that adding a word is deliberate and an existing word is preferred.
     @Test func theOtherWordsInNamesAreThese() async throws {
         let options = commands(Halyard.self).flatMap { command in
             Halyard.helpMessage(for: command, columns: 1000).split(separator: "\n").filter { $0.hasPrefix("  -") }
@@ -91,7 +91,7 @@ import Testing
 
     // MARK: Names
 
-    /// The names of all properties in a schema, also of the objects inside it.
+    /// Names of all properties in a schema, including nested objects.
     private static func properties(in schema: Any) -> Set<String> {
         if let schemas = schema as? [Any] { return Set(schemas.flatMap(properties)) }
         guard let schema = schema as? [String: Any] else { return [] }
@@ -99,7 +99,7 @@ import Testing
         return Set(own.keys).union(schema.values.flatMap(properties)).union(own.values.flatMap(properties))
     }
 
-    /// The names that a column of the view may have.
+    /// Names that a column of the view may have.
     private static func properties(of view: String, in schemas: [String: Set<String>]) -> Set<String> {
         let records: [String: (schemas: [String], more: Set<String>)] = [
             "jobs": (["Job", "Result"], ["seconds"]), "results": (["Job", "Result"], []),
@@ -116,7 +116,7 @@ import Testing
             })
     }
 
-    /// The fields of answers that a command composes itself.
+    /// Fields that only the commands produce, not the API.
     private static let fieldsOfCommands: Set<String> = ["times", "removed", "reloaded"]
 
     private func columns() async throws -> [Name] {
@@ -140,7 +140,7 @@ import Testing
         [command] + command.configuration.subcommands.flatMap(commands)
     }
 
-    /// The names of the fields that the commands print with `--json`, without the contents of inputs and values.
+    /// Names of the fields that the commands print with `--json`, without the contents of inputs and values.
     private func jsonFields() async throws -> [Name] {
         let shop = try await Workshop()
         let document = try shop.file(
@@ -181,11 +181,10 @@ import Testing
     }
 }
 
-/// The table of words.
 private struct Vocabulary {
-    /// The words of all concepts.
+    /// Words of all concepts.
     private(set) var words: Set<String> = []
-    /// The words that are not used, each with the word that replaces it.
+    /// Words to avoid, each with its replacement.
     private(set) var avoided: [String: String] = [:]
 
     init(page: String) {
@@ -198,7 +197,7 @@ private struct Vocabulary {
         }
     }
 
-    /// The word of the table to use instead; nil if the text contains no word that is not used.
+    /// The replacement for the first avoided word in the text; nil if there is none.
     func problem(in text: String) -> String? {
         let text = " " + Self.phrase(text[...]) + " "
         return avoided.first { text.contains(" \($0.key) ") }?.value

@@ -337,7 +337,7 @@ import Testing
         #expect(problem?.description == "the document is larger than 8 MiB; split it")
     }
 
-    /// Nine million empty maps, of a few kilobytes of text.
+    /// A few kilobytes of text expand to nine million empty maps.
     @Test(arguments: ["{}", "[]"])
     func emptyValuesGrowNoLess(value: String) {
         func list(_ alias: String) -> String { "[" + Array(repeating: alias, count: 3000).joined(separator: ",") + "]" }

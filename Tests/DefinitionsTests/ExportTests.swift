@@ -75,7 +75,7 @@ import Testing
         #expect(try DefinitionDocument.parse(DefinitionDocument.export(DefinitionSet())).change == DefinitionChange())
     }
 
-    /// Whatever stands in a definition, the document reads back to the same.
+    /// Parsing an exported document returns the same definitions, whatever they contain.
     @Test func documentReadsBackToTheSame() throws {
         var random = SeededGenerator()
         for _ in 0..<300 {
@@ -157,7 +157,7 @@ import Testing
     }
 }
 
-/// A small generator whose seed is printed with a failure, so that the failure comes again.
+/// A small random number generator. A failure prints its seed, so that it can be reproduced.
 struct SeededGenerator: RandomNumberGenerator {
     let seed: UInt64
     private var state: UInt64

@@ -4,7 +4,7 @@ import Jobs
 import Kinds
 import Testing
 
-/// The document in `config`.
+/// Tests `config/definitions.yaml`.
 @Suite struct ShippedDefinitionsTests {
     private static let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "config/definitions.yaml")

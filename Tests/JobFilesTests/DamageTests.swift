@@ -4,7 +4,7 @@ import JobFiles
 import Jobs
 import Testing
 
-/// Logs as a crash of the daemon, a power cut or a full disk leaves them.
+/// Logs damaged by a crash of the daemon, a power cut or a full disk.
 @Suite struct DamageTests {
     private struct Written {
         let folder: TemporaryFolder
@@ -16,7 +16,7 @@ import Testing
             let log = try JobFiles.inside(folder).beginLog(of: .first, limit: limit)
             for number in 0..<lines { log.append("line \(number)\n") }
             if finishes { log.finish() } else { _ = Unmanaged.passRetained(log) }
-            // A new process knows no live logs.
+            // A new process has no live logs.
             files = JobFiles.inside(folder)
         }
 
@@ -44,7 +44,7 @@ import Testing
         #expect(entries.end == .finished)
     }
 
-    /// A file system may keep the length of a file and lose its blocks.
+    /// A file system may keep a file's length and lose its blocks.
     @Test func zerosAtTheEndAreLeftOut() throws {
         let log = try Written(lines: 10, finishes: false)
         try log.truncate(log.path, by: 20)
@@ -105,7 +105,7 @@ import Testing
     }
 }
 
-/// A small file system in memory.
+/// A small in-memory file system.
 final class SmallDisk: Sendable {
     private let folder: TemporaryFolder
     var path: String { folder.path }

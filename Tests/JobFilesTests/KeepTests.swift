@@ -28,7 +28,7 @@ import Testing
         #expect(try inode(kept.path) == number)
         #expect(access(source, F_OK) != 0)
         #expect(try FileManager.default.attributesOfItem(atPath: kept.path)[.posixPermissions] as? Int == 0o400)
-        // Another process finds it.
+        // Another process finds the file.
         let found = try #require(try JobFiles.inside(folder).file(of: JobID(41)))
         #expect(found == kept)
         let reader = try files.open(found)
@@ -72,7 +72,7 @@ import Testing
         #expect(try files.file(of: other)?.name == "y")
         try files.discard(other)
         #expect(try files.file(of: JobID(41)) == nil)
-        // The next start looks for what is left.
+        // The next start looks for leftovers.
         #expect(try files.unsettledJobs() == [JobID(41)])
     }
 
@@ -123,12 +123,12 @@ import Testing
         #expect(throws: JobFilesError.damaged(path: record)) { try files.file(of: JobID(41)) }
     }
 
-    /// K1: a crash before the record leaves no kept file.
+    /// K1: a crash before the record is written leaves no kept file.
     @Test func contentWithoutItsRecordIsNoFile() throws {
         _ = try files.keep(try folder.write("abc".utf8, to: "a"), of: .first, name: "a")
         #expect(unlink(folder.path + "/files/0/41/1.kept") == 0)
         #expect(try files.file(of: JobID(41)) == nil)
-        // K2
+        // K2: the content without its record is found and removed.
         #expect(try JobFiles.inside(folder).unsettledJobs() == [JobID(41)])
         try files.settle(JobID(41), keeping: nil)
         #expect(try folder.files().isEmpty)

@@ -20,7 +20,7 @@ import Testing
         let entries = try files.entries()
         #expect(entries.texts == ["one", "two", "", "four", "five"])
         let start = TestClock.start
-        // A clock that is set back does not order lines differently.
+        // A clock that goes backwards does not change the order of the lines.
         #expect(
             entries.lines.map(\.arrivedAt)
                 == [start, start, start + .seconds(90), start + .seconds(90), start + .seconds(90)])
@@ -79,7 +79,7 @@ import Testing
             let rest = try files.entries(from: line.offset)
             #expect(rest == Array(all[index...]))
         }
-        // An offset inside the gap gives the lines after it.
+        // Reading from an offset inside the gap begins with the line after it.
         let gap = try #require(all.gaps.first)
         #expect(try files.entries(from: gap.offset + gap.bytes / 2).lines.first?.offset == gap.offset + gap.bytes)
         #expect(try files.entries(from: 1 << 40).lines.isEmpty)
@@ -106,7 +106,7 @@ import Testing
         #expect(try files.summary(of: .first)?.log == done.log)
     }
 
-    /// Reading could take forever while a program writes faster than that.
+    /// A program could write faster than a reader of its lines reads, so the summary must not read them.
     @Test func theSizeOfALiveLogIsKnownWithoutReadingItsLines() throws {
         let folder = try TemporaryFolder()
         let files = JobFiles.inside(folder)
@@ -131,7 +131,7 @@ import Testing
         log.finish()
     }
 
-    /// Runs a closure when files ask for the time, which a log does right before it creates its file.
+    /// Runs a closure when the files ask for the time, which a log does immediately before it creates its file.
     private final class Moment: Sendable {
         private let action = Mutex<(@Sendable () -> Void)?>(nil)
 
@@ -157,7 +157,7 @@ import Testing
         let log = try files.beginLog(of: .first)
         #expect(seen.all == ["live: true, file: false"])
         log.finish()
-        // A log that cannot begin is not live.
+        // A log that fails to begin is not live.
         let other = Lease(job: JobID(41), attempt: 2)
         moment.set { _ = mkdir(folder.path + "/files/0/41/2.log", 0o700) }
         #expect(throws: JobFilesError.self) { try files.beginLog(of: other) }
@@ -176,7 +176,7 @@ import Testing
         #expect(try files.attemptsWithLog(of: JobID(4)).isEmpty)
         #expect(try files.entries(Lease(job: JobID(41), attempt: 2)).texts == ["attempt 2"])
         #expect(try files.readLog(of: Lease(job: JobID(41), attempt: 3)) == nil)
-        // Beginning again replaces the log, for example of an attempt that an earlier daemon began.
+        // Beginning the log again replaces it, for example if an earlier daemon began the attempt.
         let again = try files.beginLog(of: Lease(job: JobID(41), attempt: 2))
         again.append("again\n")
         again.finish()

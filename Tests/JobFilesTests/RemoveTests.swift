@@ -61,7 +61,7 @@ import Testing
     @Test func theMarkOfPruningSurvives() throws {
         let other = JobFiles.inside(folder)
         try files.beginPruning()
-        // Without files there is nothing to mark.
+        // The folder does not exist without files, so pruning has nothing to mark.
         #expect(!other.isPruning)
         try add(41)
         try files.beginPruning()

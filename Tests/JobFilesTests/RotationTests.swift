@@ -39,7 +39,7 @@ import Testing
         let after = numbers[split...]
         #expect(Array(after) == Array((count - after.count)..<count))
         #expect(Int(gap.lines) == count - numbers.count)
-        // The end of the log takes three eighths of the limit or more.
+        // Rotation keeps at least three eighths of the limit as the end of the log.
         let kept = entries[split...].map { entry in
             if case .line(let line) = entry { line.bytes.count + 1 } else { 0 }
         }.reduce(0, +)
@@ -60,7 +60,7 @@ import Testing
         #expect(try folder.files().count <= 5)
     }
 
-    /// The reader has every file open that it needs, so no rotation takes lines away under its hands.
+    /// The reader keeps all files open that it needs, so a rotation cannot remove lines that it has not read.
     @Test func aReaderThatKeepsUpGetsEveryLineOnceInOrder() throws {
         let folder = try TemporaryFolder()
         let files = JobFiles.inside(folder)
@@ -79,7 +79,7 @@ import Testing
         #expect(try files.entries().gaps.count == 1)
     }
 
-    /// Two threads: whatever the reader misses is reported as a gap, and nothing comes twice.
+    /// The reader and the writer use different threads: missed lines are reported as a gap, and no line repeats.
     @Test func aReaderOnAnotherThreadMissesNothingUnreported() throws {
         let folder = try TemporaryFolder()
         let files = JobFiles.inside(folder)

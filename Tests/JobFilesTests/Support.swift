@@ -5,7 +5,7 @@ import Jobs
 import Synchronization
 import Testing
 
-/// A folder for one test, removed with everything in it.
+/// A folder for one test, removed with its content.
 final class TemporaryFolder: Sendable {
     let path: String
 
@@ -15,7 +15,7 @@ final class TemporaryFolder: Sendable {
             template.withUnsafeMutableBufferPointer { mkdtemp($0.baseAddress!).map { String(cString: $0) } })
     }
 
-    // A folder that stays in the temporary one harms nobody.
+    // A leftover temporary folder is harmless.
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
     func write(_ bytes: some Sequence<UInt8>, to name: String) throws -> String {
@@ -24,7 +24,7 @@ final class TemporaryFolder: Sendable {
         return file
     }
 
-    /// The names of all files, relative to the folder.
+    /// Names of all files, relative to the folder.
     func files() throws -> [String] {
         try FileManager.default.subpathsOfDirectory(atPath: path).filter { name in
             var isFolder: ObjCBool = false
@@ -34,7 +34,7 @@ final class TemporaryFolder: Sendable {
     }
 }
 
-/// A clock that a test moves.
+/// A clock that moves only when the test advances it.
 final class TestClock: Sendable {
     static let start = Timestamp(milliseconds: 1_800_000_000_000)
     private let moment = Mutex(TestClock.start)
@@ -47,7 +47,7 @@ extension JobFiles {
         JobFiles(folder: folder.path + "/files", now: { clock.now })
     }
 
-    /// All entries that the log has now.
+    /// All current entries of the log.
     func entries(_ lease: Lease = .first, from offset: Int64 = 0) throws -> [LogEntry] {
         var reader = try #require(try readLog(of: lease, from: offset))
         return try reader.rest()
@@ -79,7 +79,7 @@ extension [LogEntry] {
     var gaps: [LogGap] { compactMap { if case .leftOut(let gap) = $0 { gap } else { nil } } }
     var end: LogEnd? { if case .end(let end)? = last { end } else { nil } }
 
-    /// Checks that every entry continues the one before it, and returns the offset after the last.
+    /// Checks that each entry starts where the previous one ends, and returns the offset after the last.
     func checkOffsets(from start: Int64 = 0, _ location: SourceLocation = #_sourceLocation) -> Int64 {
         var offset = start
         for entry in self {
@@ -97,7 +97,7 @@ extension [LogEntry] {
     }
 }
 
-/// Counts wake-ups for a thread that waits for them.
+/// Counts wake-ups for a waiting thread.
 final class Wakeup: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
     func wake() { semaphore.signal() }

@@ -9,7 +9,7 @@ import Web
 
 @testable import Kinds
 
-/// The examples of the articles, compiled and run.
+/// Compiles and runs the examples of the articles.
 @Suite struct DocumentationTests {
     @Test func sendingFiles() async throws {
         try await withFolder { folder in
@@ -71,7 +71,6 @@ import Web
         for example in examples { #expect(compiled.contains(example)) }
     }
 
-    /// Nobody meets a code that no article explains.
     @Test func everyCodeIsExplained() throws {
         let kinds = articles(from: URL(fileURLWithPath: #filePath))
         let web = kinds.appendingPathComponent("../../Web/Web.docc")
@@ -89,7 +88,7 @@ import Web
             ("EnrichingLinks", Enrich.inputFields),
         ] {
             let text = try String(contentsOf: folder.appendingPathComponent(article + ".md"), encoding: .utf8)
-            // The first column may name several.
+            // The first column may name several fields.
             let named = text.split(separator: "\n").filter { $0.hasPrefix("| `") }.flatMap {
                 ($0.dropFirst(2).components(separatedBy: " |").first ?? "").components(separatedBy: ", ")
             }

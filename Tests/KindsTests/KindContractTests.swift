@@ -7,7 +7,7 @@ import WebSyntax
 
 @testable import Kinds
 
-/// What the command line and the definitions rely on.
+/// The properties of kinds that the command line and the definitions rely on.
 @Suite struct KindContractTests {
     private func names(_ value: some Encodable) throws -> Set<String> {
         let object = try JSONSerialization.jsonObject(with: JSONEncoder().encode(value)) as? [String: Any]
@@ -62,7 +62,7 @@ import WebSyntax
         #expect(upload.file == nil)
         #expect(upload.sha256 == "ab")
         #expect(upload.body == nil)
-        // Any other object is sent itself.
+        // Any other object becomes the body.
         var other = Upload.Input(to: "t")
         Upload.accept(AnyOutput(json: #"{"path":"/etc/passwd"}"#), into: &other)
         #expect(other.file == nil)

@@ -7,7 +7,7 @@ import Web
 
 @testable import Kinds
 
-/// The inputs that a kind refuses before a job is accepted.
+/// The inputs that a kind refuses before the job is accepted.
 @Suite struct RefusalTests {
     private func configuration(root: String = "/srv/out") -> KindsConfiguration {
         var configuration = KindsConfiguration()
@@ -84,7 +84,7 @@ import Web
         #expect(problem?.reason == .invalid)
     }
 
-    /// One judgement: what is refused before is what a run refuses, in the same words, and nothing is sent.
+    /// The check before the job and the run refuse the same inputs with the same messages, and the run sends nothing.
     @Test(arguments: hopeless.filter { $0.kind == "upload" })
     func theRunSaysTheSame(kind: String, input: String, message: String) async throws {
         let client = OutgoingClient()
@@ -124,7 +124,7 @@ import Web
         let problem = try refusal(planned("upload", input, .whole))
         #expect(problem?.message.contains(message) == true, "\(problem?.message ?? "taken")")
         #expect(problem.map { "\($0.reason)" } == code)
-        // A definition may be written before.
+        // A definition may be stored before the configuration allows its input.
         #expect(try refusal(planned("upload", input, .definition)) == nil)
     }
 
@@ -189,7 +189,7 @@ import Web
         #expect(try problem("link")?.contains("symbolic link") == true)
     }
 
-    /// Its state is the daemon's own to know.
+    /// Only the daemon knows the state of a file in the spool.
     @Test func aFileOfTheSpoolIsNotLookedAt() throws {
         func isLookedAt(_ name: String, _ stage: PlannedInput.Stage = .whole) throws -> Bool {
             let input = try planned("upload", #"{"to":"http://h/","file":"\#(name)"}"#, stage)
@@ -202,12 +202,12 @@ import Web
     }
 }
 
-/// A folder that is removed with the value.
+/// A folder that is removed when the value is deinitialized.
 private final class TemporaryFolder {
     let path = FileManager.default.temporaryDirectory.path + "/halyard-refusals-\(UUID().uuidString)"
 
     init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
 
-    // A folder left behind is no failure of the test.
+    // A leftover folder does not invalidate the test.
     deinit { try? FileManager.default.removeItem(atPath: path) }
 }

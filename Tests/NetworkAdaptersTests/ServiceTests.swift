@@ -11,7 +11,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// A service in one of the three styles, or one style over another, called as a function.
+/// A service in one of the three styles, or one style adapted to another, as a function.
 struct Way: Sendable, CustomStringConvertible {
     let description: String
     let user: @Sendable (URL, Int, CancellationTokenSource) async -> Result<User, any Error>
@@ -71,7 +71,7 @@ struct Way: Sendable, CustomStringConvertible {
     ]
 }
 
-/// Collects what a publisher says, and answers with the first of it.
+/// Collects a publisher's events and returns the first one.
 final class Events<Input: Sendable>: Subscriber, Cancellable, Sendable {
     typealias Failure = any Error
 
@@ -132,7 +132,7 @@ final class Events<Input: Sendable>: Subscriber, Cancellable, Sendable {
         }
     }
 
-    /// Defect 39: everything but the status used to be lost, or unwrapped by force.
+    /// Defect 39: everything except the status used to be lost or force-unwrapped.
     @Test(arguments: Way.all) func failuresAreToldApart(way: Way) async throws {
         func error(_ answer: TestServer.Answer) async throws -> any Error {
             try await TestServer.with { _ in
@@ -156,7 +156,7 @@ final class Events<Input: Sendable>: Subscriber, Cancellable, Sendable {
 
     private struct Unexpected: Error { var user: User? }
 
-    /// Defect 37: cancellation used to cross no adapter; here it reaches the connection.
+    /// Defect 37: no adapter used to pass cancellation on; now it closes the connection.
     @Test(arguments: Way.all) func cancellationReachesTheServer(way: Way) async throws {
         try await TestServer.with { _ in
             .silence
@@ -171,8 +171,8 @@ final class Events<Input: Sendable>: Subscriber, Cancellable, Sendable {
         }
     }
 
-    /// Defects 22 and 40: `URLSession.shared` has a cache, with which cancelling could end the process on Linux, and the
-    /// session's own async functions hang.
+    /// Defects 22 and 40: the cache of `URLSession.shared` could end the process on Linux when a request was cancelled,
+    /// and the session's own async functions hang.
     @Test func manyRequestsAreCancelledAtAnyMoment() async throws {
         try await TestServer.with { _ in
             .json(#"{"id": 1, "name": "Ada"}"#)
@@ -192,7 +192,7 @@ final class Events<Input: Sendable>: Subscriber, Cancellable, Sendable {
         }
     }
 
-    /// Defect 38: the work used to run on the actor of whoever called.
+    /// Defect 38: the work used to run on the caller's actor.
     @Test @MainActor func callerOnTheMainActorIsNotWhereTheWorkRuns() async throws {
         struct Probe: AsyncAwaitNetwork {
             func get<T: Decodable>(url: URL) async throws -> T {
@@ -247,7 +247,7 @@ final class Events<Input: Sendable>: Subscriber, Cancellable, Sendable {
         }
     }
 
-    /// Defect 36: a publisher that finishes without a value used to leave the waiting side waiting for ever.
+    /// Defect 36: a publisher that finished without a value used to make its caller wait forever.
     @Test func finishingWithoutAValueIsAnError() async {
         let adapted = AdaptedOperation<Void, Int, NetworkError>(missingValue: .noValue) { _, _ in
             Empty<Int, NetworkError>()
@@ -270,7 +270,7 @@ final class Events<Input: Sendable>: Subscriber, Cancellable, Sendable {
         #expect(throws: NetworkError.self) { try result.get() }
     }
 
-    /// Defect 36: a second value used to resume twice, and subscriptions were kept for ever.
+    /// Defect 36: a second value used to resume the continuation twice, and subscriptions were kept forever.
     @Test func ofManyValuesTheFirstCountsAndTheSubscriptionIsTakenBack() async throws {
         let subject = PassthroughSubject<Int, NetworkError>()
         nonisolated(unsafe) let shared = subject
@@ -303,7 +303,7 @@ final class Events<Input: Sendable>: Subscriber, Cancellable, Sendable {
         await #expect(throws: Plain.self) { try await task.value }
     }
 
-    /// Has no word for cancellation.
+    /// An error type that cannot represent cancellation.
     private struct Plain: Error {}
 
     @Test func cancelledSubscriptionHearsNothingMore() async {

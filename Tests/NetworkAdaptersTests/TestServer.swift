@@ -6,7 +6,7 @@ import NIOPosix
 import Signals
 import Synchronization
 
-/// A web server on loopback that answers as a test says.
+/// A loopback web server whose responses the test chooses.
 final class TestServer: Sendable {
     struct Request: Sendable {
         var method: String
@@ -17,9 +17,8 @@ final class TestServer: Sendable {
     enum Answer: Sendable {
         case respond(Int, type: String = "application/json", body: [UInt8] = [])
         case redirect(to: String)
-        /// Closes the connection.
         case hangUp
-        /// Nothing, until the client goes away.
+        /// Sends nothing until the client disconnects.
         case silence
 
         static func json(_ text: String, status: Int = 200) -> Answer { .respond(status, body: Array(text.utf8)) }
@@ -33,7 +32,7 @@ final class TestServer: Sendable {
     let port: Int
     var base: URL { URL(string: "http://127.0.0.1:\(port)") ?? URL(fileURLWithPath: "/") }
     var requests: [Request] { log.withLock { $0 } }
-    /// Sent for every request that is answered with silence, and again when its client goes away.
+    /// Sent for every request that gets no response. `abandoned` is sent when its client disconnects.
     let silenced = Signal()
     let abandoned = Signal()
 
@@ -47,14 +46,14 @@ final class TestServer: Sendable {
         handler.server.withLock { $0 = self }
     }
 
-    /// What the connections share with the server.
+    /// The state that connections share with the server.
     fileprivate final class Box: Sendable {
         let handler: Handler
         let server = Mutex<TestServer?>(nil)
         init(_ handler: @escaping Handler) { self.handler = handler }
     }
 
-    /// Runs `body` beside a server, which is stopped when it returns.
+    /// Runs `body` with a server that is stopped afterwards.
     static func with<T>(_ handler: @escaping Handler, _ body: (TestServer) async throws -> T) async throws -> T {
         let box = Box(handler)
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)

@@ -17,7 +17,7 @@ import Testing
         #expect(source.isCancelling && source.token.isCancelling)
     }
 
-    /// Defect 24: it used to run later, on main, or never.
+    /// Defect 24: the closure used to run later, on the main thread, or never.
     @Test func registeringAfterCancellationRunsAtOnceOnAnyThread() async {
         let source = CancellationTokenSource()
         await Task.detached { source.cancel() }.value
@@ -89,7 +89,7 @@ import Testing
         #expect(canary == nil)
     }
 
-    /// Defect 24: tokens used to keep the closures of a source that nobody could cancel any more.
+    /// Defect 24: tokens used to keep the closures of a source that had been released.
     @Test func closuresAreReleasedWithTheSource() {
         weak var canary: Canary?
         var source: CancellationTokenSource? = CancellationTokenSource()
@@ -106,7 +106,7 @@ import Testing
         #expect(!token.isCancelling)
     }
 
-    /// Defect 24: registrations used to grow without bound.
+    /// Defect 24: the list of registrations used to grow without bound.
     @Test func takenBackRegistrationsNeitherRunNorTakeMemory() {
         let source = CancellationTokenSource()
         let calls = Shared<[Int]>([])

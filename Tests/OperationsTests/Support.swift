@@ -14,14 +14,14 @@ struct Failed: Error, Equatable {
     init(_ number: Int = 0) { self.number = number }
 }
 
-/// What happened, in order, on whatever threads.
+/// A log of events, in order, from any thread.
 final class Log: Sendable {
     private let lines = Mutex<[String]>([])
     func add(_ line: String) { lines.withLock { $0.append(line) } }
     var all: [String] { lines.withLock { $0 } }
 }
 
-/// Tells when it is gone.
+/// An object that reports its release.
 final class Canary: Sendable {
     private let onGone: @Sendable () -> Void
     init(_ onGone: @escaping @Sendable () -> Void) { self.onGone = onGone }
@@ -29,14 +29,14 @@ final class Canary: Sendable {
     deinit { onGone() }
 }
 
-/// Runs `body` on a thread of its own that is neither the main one nor one of the tasks', and returns what it returns.
+/// Runs `body` on a new thread, not the main thread or a task's, and returns its result.
 func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in
         Thread { continuation.resume(returning: body()) }.start()
     }
 }
 
-/// Resolves nothing until told, from the queue of its own.
+/// A queue on which tests resolve promises away from the main thread.
 let background = DispatchQueue(label: "test.background")
 
 extension Future where Value: Sendable {

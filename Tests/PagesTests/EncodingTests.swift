@@ -3,7 +3,7 @@ import Testing
 
 @testable import Pages
 
-/// The Encoding standard's decoders (encoding.spec.whatwg.org).
+/// The decoders of the Encoding Standard (encoding.spec.whatwg.org).
 @Suite struct EncodingTests {
     private func decode(_ bytes: [UInt8], _ label: String) -> String {
         String(decoding: Charset.decode(bytes, contentType: "text/html; charset=\(label)").utf8, as: UTF8.self)
@@ -31,7 +31,7 @@ import Testing
         ] as [(String, [UInt8], String)])
     func bytesBecomeCharacters(label: String, bytes: [UInt8], text: String) { #expect(decode(bytes, label) == text) }
 
-    /// A lead byte before `<` must not take it away: that is how scripts were smuggled past filters.
+    /// A lead byte must not consume a following `<`, which would let scripts pass filters.
     @Test(arguments: ["gb18030", "big5", "euc-kr", "euc-jp", "shift_jis"])
     func noLeadByteSwallowsAscii(label: String) {
         for lead in UInt8(0x81)...0xFE {

@@ -3,7 +3,7 @@ import WebSyntax
 
 @testable import Pages
 
-/// Each source of each field, and each way it goes wrong, on small pages of our own.
+/// Every source of every field, and its possible errors, on small pages.
 @Suite struct FieldTests {
     private func describe(_ html: String, url: String = "https://www.example.org/story/1") throws -> DocumentMetadata {
         DocumentMetadata(of: Array(html.utf8), url: try WebURL(parsing: url), contentType: "text/html")
@@ -21,7 +21,7 @@ import WebSyntax
             #"<!-- {"@type":"Article","headline":"H","author":"Ada","datePublished":"2024-02-03"} -->"#,
             "{\"@type\":\"Article\",\"articleBody\":\"line\nbreak\ttab\",\"headline\":\"H\",\"author\":\"Ada\",\"datePublished\":\"2024-02-03\"}",
             #"{"@type":"WebPage","mainEntity":{"@type":"Article","headline":"H","author":"Ada","datePublished":"2024-02-03"}}"#,
-            // What stands before a mistake is kept.
+            // The text before an error is kept.
             #"{"@type":"Article","headline":"H","author":"Ada","datePublished":"2024-02-03","broken":"#,
             #"{"@type":"Article","headline":"H","author":"Ada","datePublished":"2024-02-03","broken":}}{{"x" "y""#,
             #"{"@type":"Article","description":"She said "no", and left "him"","headline":"H","author":"Ada","datePublished":"2024-02-03"}"#,
@@ -44,7 +44,7 @@ import WebSyntax
         #expect(own.author == "Ada Lovelace")
         #expect(own.sources["author"] == "copyright")
         #expect(try describe(page, url: "https://lovelace-press.example/2012/03/04/story").author == nil)
-        // Nor is a shop an author.
+        // A shop is not an author.
         let shop = "<h1>Lamp</h1><p>It shines.</p><footer><p>© 2024 Best Buy. All rights reserved.</p></footer>"
         #expect(try describe(shop, url: "https://www.bestbuy.example/lamp").author == nil)
         let named = "<meta property=og:site_name content=\"Best Buy\">" + shop
@@ -227,7 +227,7 @@ import WebSyntax
             let output = DocumentMetadata(of: bytes, url: try WebURL(parsing: "https://h/x"), contentType: nil)
             #expect(output.contentType == type)
             #expect(output.width == width && output.height == height, "\(type)")
-            // Cut anywhere, it never traps.
+            // Truncated input never traps.
             for count in bytes.indices { _ = MediaFacts(Array(bytes[..<count])) }
         }
         let pdf = Array(

@@ -2,8 +2,8 @@ import Foundation
 import Samples
 import Testing
 
-/// Each source of each field has a golden document that is read by it; the names that publishers give to the same source are
-/// in `SourceTests`.
+/// Every source of every field is the result of some golden document. `SourceTests` covers the publishers' different
+/// names for the same source.
 @Suite struct GoldenCoverageTests {
     private static let sources: [String: Set<String>] = [
         "audio": [
@@ -91,7 +91,7 @@ import Testing
                 covered[field, default: []].insert(source)
             }
         }
-        // A source that is new in a document belongs into the table too.
+        // A new source of a document must be added to the table.
         for field in Set(covered.keys).union(Self.sources.keys) {
             #expect(covered[field] == Self.sources[field], "\(field)")
         }

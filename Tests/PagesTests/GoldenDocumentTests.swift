@@ -5,7 +5,7 @@ import WebSyntax
 @testable import Pages
 
 @Suite struct GoldenDocumentTests {
-    /// A document that is cut off at any place still gives an answer.
+    /// A document that is cut off anywhere still has a result.
     @Test(arguments: GoldenDocument.all) func documentCutAnywhereNeverTraps(golden: GoldenDocument) throws {
         let url = try WebURL(parsing: "https://example.org" + golden.path)
         let type = golden.headers.first { $0.0 == "content-type" }?.1

@@ -37,7 +37,7 @@ import Testing
         #expect((page.count...page.count * 5 / 4).contains(found ?? 0))
     }
 
-    /// The scanner waits for more bytes of a long token, and none come when the connection ends.
+    /// The scanner waits for the rest of a long token, which never arrives if the connection ends.
     @Test func headOfAnInterruptedPageIsFound() {
         let page = Array(
             ("<head><script>" + String(repeating: "x", count: 20_000) + "</script><meta name=a content=b></head><body>")

@@ -4,7 +4,7 @@ import WebSyntax
 
 @testable import Pages
 
-/// Pages made to slow a parser down, or to bring it down.
+/// Pages designed to slow down or crash a parser.
 @Suite(.serialized) struct HostilePageTests {
     enum Attack: String, CaseIterable {
         case attributes, duplicateAttributes, longAttribute, depth, unclosed, misnested, endTags, entities, comments,
@@ -68,13 +68,13 @@ import WebSyntax
         let start = ContinuousClock.now
         let output = DocumentMetadata(of: bytes, url: url, contentType: "text/html")
         let duration = ContinuousClock.now - start
-        // The limit of 300 ms is the bench's, for a release build and four times as much; what grows with the square of its size
-        // does not end here in time.
+        // The benchmark has the limit of 300 ms for a release build and pages of four times the size. Here, quadratic
+        // time would exceed 20 seconds.
         #expect(duration < .seconds(20), "\(attack.rawValue) took \(duration)")
         #expect(output.bytes == bytes.count)
     }
 
-    /// Whatever the bytes are, the answer is valid text of bounded size, and there is one.
+    /// The result of any input is valid text of bounded size.
     @Test(arguments: UInt64(1)...6)
     func randomPagesNeverTrap(seed: UInt64) throws {
         var random = SplitMix(seed: seed)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Pages
 
-/// PDFs that tests build, with two pages, a title and an author.
+/// Generates PDFs with two pages, a title and an author.
 enum MadePDF {
     static let halfMebibyte = 512 << 10
     static let objects = [
@@ -10,7 +10,7 @@ enum MadePDF {
     ]
     static let withMetadata = "<</Type/Catalog/Pages 2 0 R/Metadata 4 0 R>>"
 
-    /// A file with a table of the standard objects and of these, which replace those of the same number.
+    /// A file with the standard objects and a cross-reference table. `objects` replaces those with the same number.
     static func file(_ objects: [Int: String] = [:], trailer: String = "") -> [UInt8] {
         let (bytes, table) = withTable(objects, trailer: trailer)
         return bytes + Array("startxref\n\(table)\n".utf8)
@@ -18,7 +18,7 @@ enum MadePDF {
 
     /// A file up to its table.
     ///
-    /// - Parameter trailer: Keys of the trailer, in which `{table}` stands for the table's place.
+    /// - Parameter trailer: Keys of the trailer, in which `{table}` represents the table's offset.
     static func withTable(
         _ objects: [Int: String] = [:], trailer: String = ""
     ) -> (bytes: [UInt8], table: Int) {
@@ -40,8 +40,8 @@ enum MadePDF {
     /// A file with a cross-reference stream.
     ///
     /// - Parameters:
-    ///   - packed: The objects that are in object streams, with the number of the stream.
-    ///   - index: The numbers that the cross-reference stream says it has; nil for the right ones.
+    ///   - packed: The objects in object streams, each with the number of its stream.
+    ///   - index: The `Index` of the cross-reference stream; nil for the correct one.
     static func withCrossReferenceStream(
         _ objects: [Int: String] = [:], packed: [Int: Int] = [:], index: String? = nil, widths: String = "[1 3 1]"
     ) -> [UInt8] {
@@ -72,7 +72,7 @@ enum MadePDF {
         #expect(PDFFacts.read(bytes) == PDFFacts())
     }
 
-    /// No clock: the work is counted. Of what is dense with values each byte counts for some 20.
+    /// Counts the work instead of measuring time. Each byte of a file dense with values counts about 20.
     static func expectLinearWork(_ bytes: [UInt8]) {
         var budget = PDFBudget(for: bytes.count)
         #expect(PDFFacts.read(bytes, &budget) != nil)

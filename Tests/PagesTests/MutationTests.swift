@@ -5,12 +5,12 @@ import WebSyntax
 
 @testable import Pages
 
-/// The golden documents, changed at random by a seed: every parser meets thousands of documents that are almost right. A trap
-/// ends the test process. Whatever was found so is kept as a golden document.
+/// Random changes of the golden documents: every parser receives thousands of almost valid documents. A trap ends the
+/// test process. Documents that revealed defects are kept as golden documents.
 @Suite(.serialized) struct MutationTests {
     private static let url = "https://example.org/2024/02/03/story"
 
-    /// For longer runs: `HALYARD_FUZZ_SECONDS=600 HALYARD_FUZZ_SEED=7 swift test --filter MutationTests`.
+    /// Configures longer runs: `HALYARD_FUZZ_SECONDS=600 HALYARD_FUZZ_SEED=7 swift test --filter MutationTests`.
     private static let environment = ProcessInfo.processInfo.environment
     private static let seconds = Int(environment["HALYARD_FUZZ_SECONDS"] ?? "") ?? 0
     private static let seed = UInt64(environment["HALYARD_FUZZ_SEED"] ?? "") ?? 20_240_203
@@ -26,10 +26,10 @@ import WebSyntax
         ]
         let end = ContinuousClock.now + .seconds(Self.seconds)
         var round = 0
-        // At least so many, however slow the machine; longer when asked to.
+        // Runs at least 4000 rounds, even on a slow machine, and longer on request.
         while round < 4000 || ContinuousClock.now < end {
             round += 1
-            // The threads that all tests share are few.
+            // The tests share few threads.
             await Task.yield()
             let golden = documents[Int.random(in: documents.indices, using: &random)]
             var bytes = golden.document.count > 6000 ? Array(golden.document.prefix(6000)) : golden.document
@@ -38,7 +38,6 @@ import WebSyntax
             let type = Int.random(in: 0..<4, using: &random) == 0 ? types.randomElement(using: &random) ?? nil : served
             let output = DocumentMetadata(of: bytes, url: url, contentType: type)
             #expect(output.bytes == bytes.count, "seed \(Self.seed), round \(round)")
-            // Numbers stay in their bounds.
             for size in [output.width, output.height, output.images?.first?.width].compactMap({ $0 }) {
                 #expect(size >= 0, "seed \(Self.seed), round \(round), \(golden.name)")
             }
@@ -59,13 +58,13 @@ import WebSyntax
         case 4: bytes.insert(contentsOf: Self.pieces.randomElement(using: &random) ?? [], at: at)
         case 5: bytes.removeLast(bytes.count - at)
         case 6:
-            // A piece of another document.
+            // Inserts a piece of another document.
             let other = documents[Int.random(in: documents.indices, using: &random)].document
             guard !other.isEmpty else { return }
             let start = Int.random(in: other.indices, using: &random)
             bytes.insert(contentsOf: other[start..<min(other.count, start + 200)], at: at)
         case 7:
-            // Lengths and numbers at their limits.
+            // Writes numbers at the limits of their range.
             let number: [UInt8] =
                 [[0xFF, 0xFF, 0xFF, 0xFF], [0x7F, 0xFF, 0xFF, 0xFF], [0, 0, 0, 0], [0x80, 0, 0, 0]]
                 .randomElement(using: &random) ?? []

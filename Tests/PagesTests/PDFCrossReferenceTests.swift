@@ -3,7 +3,7 @@ import Testing
 
 @testable import Pages
 
-/// Hostile files, which the golden documents do not contain. A trap ends the test process.
+/// Hostile files, unlike those among the golden documents. A trap ends the test process.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct PDFCrossReferenceTests {
     @Test func crossReferenceStreamIsReadWithTIFFPredictor() throws {
         let file = MadePDF.withCrossReferenceStream()
@@ -11,7 +11,7 @@ import Testing
         let bytes = try #require(PDFBytes(file, gap: nil))
         #expect(PDFSections.read(bytes, &budget)?.locations.count == 3)
         #expect(PDFFacts.read(file)?.title == "T")
-        // A deflate block that stores the differences of `1 2 3` and `4 5 6` without compression.
+        // An uncompressed deflate block with the differences of `1 2 3` and `4 5 6`.
         let stored: [UInt8] = [0x01, 6, 0, 0xF9, 0xFF, 1, 1, 1, 4, 1, 1]
         let keys: PDFDictionary = [
             "Filter": .name("FlateDecode"),
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test func chainOfTablesThatOverlapEnds() {
-        // Each table begins a byte behind the one before, and ends where all end.
+        // Each table takes 70 bytes and refers to the next one.
         let start = 4096
         var (bytes, table) = MadePDF.withTable(trailer: "/Prev \(start)")
         bytes += [UInt8](repeating: 0x20, count: start - bytes.count)
@@ -104,11 +104,11 @@ import Testing
         #expect(facts?.title == "A (b) c")
         #expect(facts?.authors == ["Ém"])
         #expect(facts?.pages == 40)
-        // Without their distance the places are wrong.
+        // The offsets are wrong if the size of the gap is unknown.
         MadePDF.expectNoMetadata(ends)
     }
 
-    /// The parser omits objects that the gap cuts, and reads nothing across the gap.
+    /// The parser omits objects that the gap cuts and reads nothing across the gap.
     @Test func gapAnywhereHidesOnlyWhatIsInIt() {
         let whole = Array("junk".utf8) + MadePDF.file([3: "<</Title(A longer title)/Author(An author)>>"])
         var complete = 0

@@ -3,14 +3,14 @@ import Testing
 
 @testable import Pages
 
-/// Each of the golden documents changed at random. A trap ends the test process.
+/// Random changes of the golden PDFs. A trap ends the test process.
 @Suite(.timeLimit(.minutes(2))) struct PDFMutationTests {
     @Test func changedDocumentsAreReadToTheEnd() async {
         var random = SplitMix(seed: 20_260_101)
         let documents = GoldenDocument.all.filter { $0.name.hasPrefix("pdf-") }.map(\.document)
         #expect(documents.count >= 30)
         for round in 0..<2000 {
-            // The threads that all tests share are few.
+            // The tests share few threads.
             await Task.yield()
             guard var bytes = documents.randomElement(using: &random) else { return }
             for _ in 0...Int.random(in: 0...6, using: &random) { Self.change(&bytes, documents, &random) }
@@ -30,7 +30,7 @@ import Testing
         case 2: bytes.removeSubrange(at..<end)
         case 3 where Int.random(in: 0..<4, using: &random) == 0: bytes.removeSubrange(at...)
         case 4:
-            // Another number in place of one.
+            // Replaces a number.
             guard let digit = bytes[at...].firstIndex(where: { (0x30...0x39).contains($0) }) else { return }
             let rest = bytes[digit...].firstIndex { !(0x30...0x39).contains($0) } ?? bytes.count
             bytes.replaceSubrange(digit..<rest, with: (numbers.randomElement(using: &random) ?? "").utf8)

@@ -2,10 +2,10 @@ import Testing
 
 @testable import Pages
 
-/// Hostile files, which the golden documents do not contain. A trap ends the test process.
+/// Hostile files, unlike those among the golden documents. A trap ends the test process.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct PDFObjectTests {
     @Test func filtersOfPNGAreUndone() {
-        // One row of each: none, left, up, both, Paeth's.
+        // One row with each PNG filter: none, sub, up, average, Paeth.
         let rows: [UInt8] = [0, 10, 20, 1, 10, 10, 2, 1, 1, 3, 1, 1, 4, 1, 1]
         let stored = [0x01, UInt8(rows.count), 0, ~UInt8(rows.count), 0xFF] + rows
         let keys: PDFDictionary = [
@@ -66,7 +66,7 @@ import Testing
         MadePDF.expectLinearWork(Array("%PDF-1.7\n1 0 obj".utf8) + bytes)
     }
 
-    /// Every object is in a stream of its own and leads to the next, so that many streams are read.
+    /// Objects that each have their own stream and refer to the next, so that many streams are read.
     ///
     /// - Parameter keys: Keys of each stream.
     private static func chain(_ keys: String, _ objects: [Int: String]) -> [UInt8] {
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    /// Each begins within the one before, and all end where the last does.
+    /// Each stream begins inside the previous one, and all share their end.
     @Test func objectStreamsWithinEachOtherThatOnlyNameDecryptionAreNotAllKept() {
         let numbers = [3] + Array(10..<30)
         let first = 10_000
@@ -107,7 +107,7 @@ import Testing
         var bytes = Array("%PDF-1.7\n".utf8)
         var rows: [Int: [UInt8]] = [:]
         for (index, number) in numbers.enumerated() {
-            // A comment hides its head from those that it is in.
+            // A comment hides the head from the streams that contain it.
             rows[1000 + number] = MadePDF.row(bytes.count + 1)
             let start = bytes.count + 90
             var head =
@@ -147,7 +147,8 @@ import Testing
     }
 
     @Test func whatIsPackedTightlyIsUnpackedToALimit() throws {
-        // A thousand bytes of zeros for each byte, as the metadata and in the stream of the information.
+        // Deflated zeros, a thousand for each byte, as the metadata and in the object stream with the document
+        // information.
         let bomb: [UInt8] = Self.zeros(blocks: 60)
         var bytes = Array("%PDF-1.7\n".utf8)
         var rows: [Int: [UInt8]] = [3: [2, 0, 0, 5, 0]]
@@ -168,7 +169,7 @@ import Testing
         #expect(PDFFilter.decode(bomb[...], by: keys, &budget) == nil)
     }
 
-    /// Deflate blocks with fixed codes: a zero, and the same again 258 times over.
+    /// Deflate blocks with fixed codes: a zero and 258 repetitions.
     private static func zeros(blocks: Int) -> [UInt8] {
         var bits: [UInt8] = []
         func put(_ code: Int, _ count: Int) {

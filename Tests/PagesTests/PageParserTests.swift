@@ -28,7 +28,7 @@ import Testing
         #expect(facts.metaAll("author") == ["real"])
     }
 
-    /// The end of a script is found where browsers find it.
+    /// The parser finds the end of a script where browsers do.
     @Test(arguments: [
         "<script><!-- x </script>", "<script><!--<script></script>--></script>", "<script><!--><script></script>",
         "<script><!--<scripts></script>", "<script>'<script>'</script>", "<script>a<!b--></script>",

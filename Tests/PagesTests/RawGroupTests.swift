@@ -4,7 +4,7 @@ import WebSyntax
 
 @testable import Pages
 
-/// What a page says is kept as it says it, and never without bounds.
+/// The page's own values are kept unchanged, and within bounds.
 @Suite struct RawGroupTests {
     private func describe(_ html: String) throws -> DocumentMetadata {
         DocumentMetadata(
@@ -50,7 +50,7 @@ import WebSyntax
         #expect(output.disagreements?["author"] == ["dc.creator": "Charles Babbage"])
     }
 
-    /// It is what is stored and what comes back from a sandbox.
+    /// Jobs store the output as JSON, and sandboxes return it as JSON.
     @Test func outputComesBackFromJSON() throws {
         let output = try describe(
             """

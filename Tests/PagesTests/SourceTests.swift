@@ -3,7 +3,7 @@ import WebSyntax
 
 @testable import Pages
 
-/// Every name of a `meta` that is a source of a field, alone on a page; and the names of JSON-LD and microdata.
+/// Each `meta` name that is a source of a field, alone on a page, and the names in JSON-LD and microdata.
 @Suite struct SourceTests {
     private func describe(_ html: String) throws -> DocumentMetadata {
         DocumentMetadata(
@@ -89,7 +89,7 @@ import WebSyntax
         #expect(try describe("<meta name='\(name)' content='rope, sail'>").tags == ["rope", "sail"])
     }
 
-    /// In each way that a meta can be named, and nothing else on the page.
+    /// Tests each attribute that can name a `meta`, alone on the page.
     private func expect(
         _ field: String, _ value: String, _ path: KeyPath<DocumentMetadata, String?>, _ name: String,
         isSource: Bool = true
@@ -104,7 +104,7 @@ import WebSyntax
         #expect(try describe("<meta name='\(name)'>")[keyPath: path] == nil, "\(name) has no content")
     }
 
-    /// Properties of schema.org, each in JSON-LD, in microdata and in RDFa Lite.
+    /// Each schema.org property in JSON-LD, microdata and RDFa Lite.
     @Test(
         arguments: [
             ("headline", "A story"), ("description", "In short"), ("author", "Ada Lovelace"),

@@ -2,8 +2,8 @@ import Testing
 
 @testable import Pages
 
-/// The HTML standard's rules for tags that are missing, misplaced or misnested (13.2.6). Every expected text is that of
-/// the same element in the standard's tree.
+/// The HTML Standard's rules for missing, misplaced and misnested tags (13.2.6). Each expected text is that of the same
+/// element in the standard's tree.
 @Suite struct TreeRuleTests {
     private func texts(_ html: String) -> [String] {
         PageParser.parse(Array(html.utf8)).bylines.map { $0.rows.joined() }

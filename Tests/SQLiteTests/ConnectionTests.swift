@@ -11,7 +11,7 @@ import Testing
     init() throws { try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true) }
 
     deinit {
-        // A leftover in the temporary directory harms nobody.
+        // A leftover temporary directory is harmless.
         try? FileManager.default.removeItem(at: directory)
     }
 
@@ -34,7 +34,7 @@ import Testing
         #expect(try walBytes() == 1 << 20)
         try connection.execute("INSERT INTO t VALUES (2, 'after')")
         #expect(try walBytes() == 1 << 20)
-        // Another connection reads the log as the first wrote it; growing again changes nothing.
+        // Another connection can read the grown log, and growing it again changes nothing.
         let other = try Connection(path: path, access: .readOnly)
         #expect(try other.integer("SELECT count(*) FROM t") == 2)
         try connection.growWAL(to: 1000)
@@ -72,7 +72,7 @@ import Testing
         try select.bind([.a <- 1])
         #expect(try select.step())
         connection.resetStatements()
-        // Binding to a running statement would be refused.
+        // SQLite would refuse to bind values to a running statement.
         try select.bind([.a <- 2])
         #expect(try select.step())
         #expect(select.integer(0) == 2)

@@ -17,7 +17,7 @@ enum Letter: UInt8, ParameterName {
 
     @Test func valuesComeBackAsTheyWereBound() throws {
         let insert = try connection.prepare("INSERT INTO t VALUES (:a, :b, :c, :d)", Letter.self)
-        // In any order.
+        // Values may be bound in any order.
         let none = Array("".utf8)
         try none.withUnsafeBufferPointer { none in
             try insert.run([
@@ -53,7 +53,7 @@ enum Letter: UInt8, ParameterName {
         #expect(try select.first([.a <- 1]) { $0.integer(0) } == 1)
     }
 
-    /// The names of the SQL and of the program are compared when the statement is prepared.
+    /// Preparing a statement compares the SQL's parameter names with the program's.
     @Test(arguments: ["SELECT :e", "SELECT ?1", "SELECT ?", "SELECT $a", "SELECT missing FROM nowhere"] as [SQL])
     func aStatementWithAnUnknownNameCannotBePrepared(_ sql: SQL) throws {
         let error = #expect(throws: SQLiteError.self) { _ = try connection.prepare(sql, Letter.self) }

@@ -3,7 +3,7 @@ import Testing
 import Web
 import WebSyntax
 
-/// A configuration that may reach loopback.
+/// A configuration that allows connections to loopback.
 package func loopbackConfiguration() -> OutgoingConfiguration {
     var configuration = OutgoingConfiguration()
     configuration.policy.allow = [AllowRule("127.0.0.1"), AllowRule("[::1]")].compactMap { $0 }
@@ -25,7 +25,7 @@ package func withClient<T>(
     }
 }
 
-/// The failure that `body` ends with; records an issue when it does not fail.
+/// Returns the failure of `body`; records an issue if `body` succeeds.
 package func failure<T>(
     _ body: () async throws(KindFailure) -> T, sourceLocation: SourceLocation = #_sourceLocation
 ) async -> KindFailure? {
@@ -39,12 +39,12 @@ package func failure<T>(
 }
 
 extension TypedOperation {
-    /// Without a context of its own; throws untyped, so that it can stand in an expectation.
+    /// Runs with a default context. It throws untyped errors, so that it can be used in an expectation.
     package func result(_ input: Input) async throws -> Output { try await run(input, context: OperationContext()) }
 }
 
 extension WebURL {
-    /// Parses the address of a server in a test.
+    /// Parses the URL of a test's server.
     package init(_ text: String) throws(KindFailure) {
         do throws(WebURLProblem) { try self.init(parsing: text) } catch { throw .invalidURL(error, field: "url") }
     }

@@ -3,12 +3,12 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// A web server on loopback that does what a test says, right or wrong.
+/// A loopback web server whose responses the test chooses, valid or not.
 package final class LoopbackServer: Sendable {
     package struct Request: Sendable {
         package var method: String
         package var target: String
-        /// Names in lower case.
+        /// Header fields; the names are in lower case.
         package var headers: [(name: String, value: String)]
         package var body: [UInt8]
 
@@ -24,10 +24,10 @@ package final class LoopbackServer: Sendable {
 
     package enum Answer: Sendable {
         case respond(Int, [(String, String)] = [], [UInt8] = [])
-        /// Bytes as they are; then the connection stays open, or not.
+        /// Sends the bytes unchanged, then closes the connection if `closes` is true.
         case raw([UInt8], closes: Bool)
         case close
-        /// Nothing, ever.
+        /// Sends nothing and keeps the connection open.
         case silence
 
         package static var proceed: Answer { .raw(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8), closes: false) }
@@ -43,9 +43,10 @@ package final class LoopbackServer: Sendable {
     }
 
     package typealias Handler = @Sendable (Request) -> Answer
-    /// Sees a request whose body is still arriving; true to drop the connection there.
+    /// Receives a request whose body is still arriving; returns true to drop the connection.
     package typealias Interruption = @Sendable (Request) -> Bool
-    /// Answers the head of a request that expects 100: with `.silence` nothing, with `.respond` the final answer.
+    /// Responds to the head of a request with `Expect: 100-continue`: `.respond` sends the final response, `.silence`
+    /// nothing.
     package typealias Greeting = @Sendable (Request) -> Answer
 
     private let channel: any Channel
@@ -62,10 +63,10 @@ package final class LoopbackServer: Sendable {
         port = channel.localAddress?.port ?? 0
     }
 
-    /// Runs `body` beside a server, which is stopped when it returns.
+    /// Runs `body` with a server that is stopped afterwards.
     ///
     /// - Parameters:
-    ///   - isEager: Whether every head is answered with 100 Continue, even if the client does not expect it.
+    ///   - isEager: Whether `greeting` is called for every head, even if the client does not expect 100.
     ///   - isRaw: Whether the handler is called as soon as any bytes arrive.
     ///   - tls: Nil to speak plain HTTP.
     package static func with<T>(

@@ -1,20 +1,20 @@
 import Foundation
 import Programs
 
-/// A server from elsewhere that a test starts, waits for, and ends.
+/// A server program that a test starts, waits for, and ends.
 package struct Program {
     package struct NotStarted: Error {
         var output: String
     }
 
-    /// What it had written when it was ready.
+    /// The output of the program up to the time when it was ready.
     package let output: String
 
-    /// Runs `body` beside a program that has written `sign`.
+    /// Runs `body` once the program has printed `sign`, and then ends the program.
     package static func with<T>(
         _ path: String, _ arguments: [String], until sign: String, _ body: (Program) async throws -> T
     ) async throws -> T {
-        // What it writes, wherever, in one.
+        // Merges standard output and standard error.
         let process = try ChildProcess(
             "sh", ["-c", #"exec "$0" "$@" 2>&1"#, path] + arguments, environment: ProcessInfo.processInfo.environment)
         do {
@@ -30,12 +30,12 @@ package struct Program {
         }
     }
 
-    /// The address that it wrote after `sign`.
+    /// The address that the program printed after `sign`.
     package func address(after sign: String) -> String {
         String((output.components(separatedBy: sign).dropFirst().first ?? "").prefix { !$0.isWhitespace })
     }
 
-    /// The program of that name: among those that `scripts/test` installs for the tests, or in PATH.
+    /// Returns the path of a program that `scripts/test` has installed for the tests or that is in PATH.
     package static func find(_ name: String) -> String? {
         let folders =
             ["\(repository)/.build/test-servers/bin"]
@@ -43,6 +43,6 @@ package struct Program {
         return folders.map { "\($0)/\(name)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
-    /// The folder of Package.swift.
+    /// The folder of `Package.swift`.
     private static let repository = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
 }

@@ -2,21 +2,21 @@ import Foundation
 import Programs
 import Samples
 
-/// A real proxy on loopback that connects to 127.0.0.1, told as an address, and to nothing else.
+/// A real proxy on loopback that connects only to the literal address 127.0.0.1.
 package enum Tinyproxy {
     package static let program = "/usr/bin/tinyproxy"
     package static var isInstalled: Bool { FileManager.default.isExecutableFile(atPath: program) }
 
     /// - Parameters:
-    ///   - address: The loopback address that it listens on.
+    ///   - address: The loopback address on which it listens.
     ///   - connectPort: The only port for CONNECT; nil for all.
-    ///   - body: Gets its address.
+    ///   - body: Receives the proxy's address.
     package static func with<T>(
         at address: String = "127.0.0.1", user: String? = nil, connectPort: Int? = nil,
         _ body: (_ address: String) async throws -> T
     ) async throws -> T {
         try await withFolder { folder in
-            // A name is not let through, although it stands for the same address.
+            // The proxy refuses names, even one that resolves to this address.
             try #"^127\.0\.0\.1$"#.write(toFile: folder + "/allowed", atomically: true, encoding: .utf8)
             return try await start(in: folder, address, user, connectPort, attempts: 5, body)
         }
@@ -48,7 +48,7 @@ package enum Tinyproxy {
                 try await body("http://\(address):\(port)")
             }
         } catch let error as Program.NotStarted {
-            // Somebody else may have taken the port since.
+            // Another program may have taken the port meanwhile.
             if attempts <= 1 { throw error }
             return try await start(in: folder, address, user, connectPort, attempts: attempts - 1, body)
         }

@@ -1,8 +1,8 @@
 import Glibc
 
-/// The service manager's side of a notification socket.
+/// The service manager's end of a notification socket.
 final class DatagramListener {
-    /// What `NOTIFY_SOCKET` would say.
+    /// The value for `NOTIFY_SOCKET`.
     let address: String
     private let descriptor: Int32
     private let path: String?
@@ -40,8 +40,7 @@ final class DatagramListener {
         if let path { unlink(path) }
     }
 
-    /// Everything that has arrived, one text for each datagram. Sending is done when `send` returns, so nothing has to
-    /// be waited for.
+    /// Returns all datagrams that have arrived. Each is available as soon as `send` returns, so no waiting is needed.
     func received() -> [String] {
         var messages: [String] = []
         var buffer = [UInt8](repeating: 0, count: 65536)

@@ -51,14 +51,14 @@ import Testing
         #expect(manager.received() == ["STATUS=bad\\nREADY=1\\x1b[2J\\u{202e}\n"])
     }
 
-    /// A manager that is behind (it reads its units anew) must not miss that the service is ready.
+    /// A slow manager, for example one that is reloading its units, must not miss that the service is ready.
     @Test func aChangeOfStateWaitsForAManagerThatIsBehind() throws {
         let manager = try DatagramListener(.path)
         let failures = Mutex([NotifyError]())
         let notifier = Notifier(manager.address, patience: .milliseconds(20)) { error in
             failures.withLock { $0.append(error) }
         }
-        // Until there is room for no more.
+        // Fills the socket's buffer.
         var number = 0
         while failures.withLock({ $0.isEmpty }) {
             number += 1
@@ -71,7 +71,7 @@ import Testing
         #expect(ready >= .milliseconds(15 * 20))
         #expect(failures.withLock { $0.count } == 3)
         #expect(manager.received().count == number - 1)
-        // What was lost is said again, though it is the last that was said.
+        // A lost status is sent again, although it equals the previous one.
         notifier.status("lost")
         #expect(manager.received() == ["STATUS=lost\n"])
     }

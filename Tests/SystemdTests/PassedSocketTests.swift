@@ -12,7 +12,7 @@ import Testing
         }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
-        // Only the family: the kernel picks an abstract name.
+        // Binding only the family makes the kernel choose an abstract name.
         let bound = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 bind(descriptor, $0, socklen_t(MemoryLayout<sa_family_t>.size))

@@ -37,7 +37,7 @@ import Testing
         #expect(ServiceEnvironment(["NOTIFY_SOCKET": "", "STATE_DIRECTORY": ""]) == ServiceEnvironment())
     }
 
-    /// In a process of its own: the environment belongs to the whole process.
+    /// A separate process, because the test changes the environment.
     @Test func takingTheEnvironmentHidesItFromChildren() async {
         await #expect(processExitsWith: .success) {
             for name in ServiceEnvironment.privateVariables { setenv(name, "1000000", 1) }

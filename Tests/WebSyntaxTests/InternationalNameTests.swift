@@ -3,7 +3,7 @@ import Testing
 
 @testable import WebSyntax
 
-/// Hosts as in browsers: UTS 46 with the settings of the URL standard.
+/// Host names as browsers process them: UTS 46 with the URL Standard's settings.
 @Suite struct InternationalNameTests {
     @Test(arguments: [
         ("☃.net", "xn--n3h.net"), ("💩.la", "xn--ls8h.la"), ("i❤️.ws", "xn--i-7iq.ws"), ("I❤.ws", "xn--i-7iq.ws"),
@@ -19,7 +19,6 @@ import Testing
     func nameIsReadAsBrowsersDo(name: String, ascii: String) {
         #expect(InternationalName.ascii(name) == ascii)
         #expect(WebHost(parsing: name)?.description == ascii)
-        // An encoded name is unchanged.
         #expect(InternationalName.ascii(ascii) == ascii)
     }
 
@@ -31,7 +30,7 @@ import Testing
     ])
     func whatBrowsersRefuseIsRefused(name: String) { #expect(WebHost(parsing: name) == nil) }
 
-    /// A name whose conversion takes quadratic time is refused at once.
+    /// A name whose conversion would take quadratic time is refused immediately.
     @Test(.timeLimit(.minutes(1))) func longNameIsRefused() {
         let long = String(String.UnicodeScalarView((0x4E00..<0x8E00).compactMap { Unicode.Scalar($0 as UInt32) }))
         #expect(WebHost(parsing: long) == nil)
@@ -43,7 +42,7 @@ import Testing
             .map { "\(folder)/\($0)/tests/IdnaTestV2.txt" }
     }.first { FileManager.default.fileExists(atPath: $0) }
 
-    /// Every case of Unicode's conformance test.
+    /// Runs every case of Unicode's conformance test.
     @Test(.enabled(if: testFile != nil, "librust-idna-dev is not installed"))
     func everyConformanceCasePasses() throws {
         let text = try String(contentsOfFile: try #require(Self.testFile), encoding: .utf8)
@@ -53,25 +52,25 @@ import Testing
                 .map { $0.trimmingCharacters(in: .whitespaces) }
             guard columns.count >= 5 else { continue }
             let source = Self.unescaped(columns[0])
-            // Two invisible vowels are ignored since Unicode 16, and were disallowed before.
+            // Two invisible vowels are ignored since Unicode 16, but were disallowed before.
             if source.unicodeScalars.contains(where: { 0x17B4...0x17B5 ~= $0.value }) { continue }
             let unicode = columns[1].isEmpty ? source : Self.unescaped(columns[1])
             let ascii = columns[3].isEmpty ? unicode : Self.unescaped(columns[3])
             let status = columns[4].isEmpty ? columns[2] : columns[4]
-            // Hyphens, lengths and the restriction to the characters of host names are not checked.
+            // The conversion does not check hyphens, lengths, or the restriction to the characters of host names.
             let problems = status.split { "[], ".contains($0) }
                 .filter { !["V2", "V3", "U1", "A4_1", "A4_2", "X4_2"].contains($0) }
             judged += 1
             let found = InternationalName.ascii(source)
             if problems.isEmpty {
-                // Since Unicode 15.1 a label must not be encoded twice.
+                // A label must not be encoded twice since Unicode 15.1.
                 let isTwice = unicode.split(separator: ".").contains { $0.hasPrefix("xn--") }
                 #expect(found == (isTwice ? nil : ascii), "\(line)")
             } else if !problems.allSatisfy({ ["P1", "V6", "V7"].contains($0) }),
                 !(problems.contains("P1") && problems.contains("A3"))
             {
-                // Unicode versions differ in which single characters are disallowed. With P1, A3 only repeats that: a
-                // label with a character like `?` cannot be decoded again.
+                // Unicode versions differ in the disallowed characters. Together with P1, A3 only repeats that: a label
+                // with a character like `?` cannot be decoded again.
                 #expect(found == nil, "\(line)")
             }
         }

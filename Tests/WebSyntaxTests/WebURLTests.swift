@@ -3,7 +3,7 @@ import Testing
 
 @testable import WebSyntax
 
-/// The URL standard's answers, checked by hand against its text and its published test data.
+/// Results of the URL Standard, checked manually against its text and its published test data.
 @Suite struct WebURLTests {
     @Test(
         arguments: [
@@ -61,7 +61,7 @@ import Testing
         #expect(throws: WebURLProblem.self) { try WebURL(parsing: text) }
     }
 
-    /// Found by fuzzing: each read itself again, without end.
+    /// These inputs, found by fuzzing, caused endless recursion.
     @Test(arguments: ["http://[1.2:3]/", "http://[::1.2.3:f:1.2.3.4]/", "http://[f:1.2.3::4]/"])
     func colonBehindAnEmbeddedIPv4AddressIsRefused(text: String) {
         #expect(throws: WebURLProblem.badHost) { try WebURL(parsing: text) }
@@ -95,7 +95,7 @@ import Testing
         #expect(url.requestTarget == "/a%7Cb/%25zz?x=%5B1%5D%5E&y=%41")
     }
 
-    /// Whatever is parsed comes out in a form that parses to itself, and never traps.
+    /// The parser never traps, and its output parses to itself.
     @Test(arguments: UInt64(1)...4) func serializedAddressParsesToItself(seed: UInt64) {
         var random = SplitMix(seed: seed)
         let pieces = [

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The page and the schema that authors of workers read.
+/// Checks the page and the schema that authors of workers read.
 @Suite struct DocumentationTests {
     private static let catalog = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "Sources/WorkerProtocol/WorkerProtocol.docc")

@@ -2,7 +2,7 @@ import Jobs
 import OperationTypes
 import WorkerProtocol
 
-/// Every message with its JSON, which other languages rely on: fields may be added, but none of these may change.
+/// Every message with its JSON. Other languages rely on it: fields may be added, but the existing ones must not change.
 enum Golden {
     private static let lease = Lease(job: JobID(7), attempt: 2)
 

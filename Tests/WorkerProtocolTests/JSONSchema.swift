@@ -1,24 +1,23 @@
 import Foundation
 
-/// Validates a JSON value with the parts of JSON Schema that the schema of the protocol uses.
+/// Validates JSON values, with the subset of JSON Schema that the protocol's schema uses.
 struct JSONSchema {
     private let root: [String: Any]
-    /// Whether to refuse a field that the schema does not list, although receivers ignore it.
+    /// Whether to refuse fields that the schema does not list, although receivers ignore them.
     var isStrict = false
 
-    /// Reads a schema.
     init(file: URL) throws {
         root = try JSONSerialization.jsonObject(with: Data(contentsOf: file)) as? [String: Any] ?? [:]
     }
 
-    /// All keywords in the schema, to detect one that this type does not know.
+    /// The supported keywords, to detect others in the schema.
     static let keywords: Set<String> = [
         "$schema", "title", "description", "$defs", "$ref", "type", "const", "enum", "minimum", "properties",
         "required",
         "items", "oneOf", "anyOf",
     ]
 
-    /// Returns why the text does not fit the definition of this name; nil if it does.
+    /// Returns why the text does not match the definition, or nil if it does.
     func problem(in text: String, as definition: String) throws -> String? {
         let value = try JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)
         return problem(value, ["$ref": "#/$defs/\(definition)"], at: "")

@@ -125,7 +125,7 @@ import WorkerProtocol
     }
 
     @Test func manyAttemptsEndWhileNobodyReads() async throws {
-        // The outputs fill the pipe many times over; the reader of the test takes them one by one.
+        // The outputs exceed the pipe's capacity many times; the test reads them one by one.
         try await RunningWorker.with { worker in
             for job in 1...20 { worker.send(.run(Run(job: Int64(job), action: "size", number: 70_000))) }
             for job in 1...20 { try await worker.end(of: .first(of: Int64(job))) }

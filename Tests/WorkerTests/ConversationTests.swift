@@ -101,7 +101,7 @@ import WorkerProtocol
         worker.send(.run(Run(job: 1, action: "wait")))
         #expect(await worker.process.waitForEnd() == .exited(76))
         #expect(worker.process.errors.text.contains("attempt 1 of job 1 is already running"))
-        // The running attempt was stopped, and its end is not lost.
+        // The running attempt was stopped, and its end was still sent.
         #expect(try worker.messages.contains { if case .failed(.first(of: 1), _) = $0 { true } else { false } })
     }
 
@@ -133,7 +133,7 @@ import WorkerProtocol
         }
     }
 
-    /// Its attempts must not go on beside those of the next daemon.
+    /// The attempts must not run concurrently with those of the next daemon.
     @Test(arguments: ["wait", "hang"]) func theEndOfTheInputEndsTheProcessAtOnce(action: String) async throws {
         let worker = try RunningWorker()
         worker.send(.hello(Hello(version: "test")), .run(Run(job: 1, action: action)))

@@ -32,7 +32,7 @@ import WorkerProtocol
             let answer = try await worker.message { if case .checked = $0 { true } else { false } }
             let refusal = InputRefusal("refused after a look", reason: .fileOutsideRoots)
             #expect(answer == .checked(id: 3, refusals: [refusal, nil, nil]))
-            // The blocked thread delays nobody else.
+            // The blocked thread does not delay other checks.
             worker.send(.check(id: 4, [input("after a look")]))
             try await worker.message { $0 == .checked(id: 4, refusals: [refusal]) }
         }

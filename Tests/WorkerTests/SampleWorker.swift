@@ -13,7 +13,7 @@ extension RunningWorker {
 }
 
 extension Run {
-    /// The first attempt of a job of the kind `act`.
+    /// The first attempt of a job of kind `act`.
     init(job: Int64, action: String, number: Int? = nil, text: String? = nil) {
         let number = number.map { #","number":\#($0)"# } ?? ""
         let text = text.map { #","text":\#(JSONText(string: $0).string)"# } ?? ""

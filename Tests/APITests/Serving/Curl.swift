@@ -1,6 +1,6 @@
 import Programs
 
-/// `curl --unix-socket`, as a user runs it.
+/// Runs `curl --unix-socket`.
 struct Curl: Sendable {
     struct Answer: Sendable {
         var status: Int

@@ -1,7 +1,7 @@
 import ControlProtocol
 import Jobs
 
-/// Carries out the verbs that a test gives it, and no other.
+/// A control that supports only the verbs that the test provides.
 struct PartialControl: CallingControl {
     var databasePath: String?
     var enqueueing: @Sendable ([Submission]) async throws(ControlProblem) -> [SubmissionAnswer] = {

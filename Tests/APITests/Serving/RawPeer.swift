@@ -1,6 +1,6 @@
 import Foundation
 
-/// A socket that says what no decent client would.
+/// A client socket that sends arbitrary bytes, valid or not.
 final class RawPeer: Sendable {
     private let descriptor: CInt
 
@@ -19,7 +19,7 @@ final class RawPeer: Sendable {
                     with: Result {
                         try (0..<count).map { _ in
                             let peer = try RawPeer(path)
-                            try? peer.send(text)  // The server may have ended the connection already.
+                            try? peer.send(text)  // The server may have closed the connection already.
                             return peer
                         }
                     })
@@ -27,7 +27,8 @@ final class RawPeer: Sendable {
         }
     }
 
-    /// Returns when nobody listens there any more. Blocks no thread: the queue of a listener that no longer accepts may be full.
+    /// Returns when nothing listens at the path any more. It never blocks: the queue of a listener that no longer
+    /// accepts may be full.
     static func waitUntilNobodyListens(_ path: String) async {
         while true {
             let (descriptor, code) = connect(to: path, kind: CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue))
@@ -58,19 +59,19 @@ final class RawPeer: Sendable {
         guard count == bytes.count else { throw TestFailure("send: \(errno)") }
     }
 
-    /// More than the socket holds, so that it returns only when the server reads.
+    /// Sends more than the socket's buffer holds, so it returns only after the server has read most of it.
     func sendLong(_ text: String) async throws {
         try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread { continuation.resume(with: Result { try self.send(text) }) }
         }
     }
 
-    /// Both ways, as when the process ends.
+    /// Closes both directions, as the end of a process does.
     func hangUp() { shutdown(descriptor, CInt(SHUT_RDWR)) }
 
     func halfClose() { shutdown(descriptor, CInt(SHUT_WR)) }
 
-    /// What comes, until it holds `text`.
+    /// Reads until the received text ends with `text`.
     func read(until text: String) async throws -> String {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { [descriptor] in
@@ -84,7 +85,7 @@ final class RawPeer: Sendable {
         }
     }
 
-    /// Returns once the other side has closed the connection, even if there are unread bytes.
+    /// Returns once the server has closed the connection, even if there are unread bytes.
     func waitForHangUp() async {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             Thread.detachNewThread { [descriptor] in
@@ -95,7 +96,7 @@ final class RawPeer: Sendable {
         }
     }
 
-    /// Everything until the other side ends the connection.
+    /// Reads until the server closes the connection.
     func readToEnd() async throws -> String {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { [descriptor] in

@@ -23,14 +23,14 @@ struct TestServer: Sendable {
     var socket: String { directory + "/halyard.sock" }
     var spool: String { directory + "/spool" }
 
-    /// Runs `body` against a server, and stops it afterwards.
+    /// Runs `body` with a server, and stops it afterwards.
     static func with<Value: Sendable>(
         limits: ServerLimits = ServerLimits(), maxSpoolBytes: Int64 = 1 << 30, clock: TestClock = TestClock(),
         unlimitedUsers: Set<UInt32> = [getuid()], isAllowed: @escaping ControlServer.PeerCheck = { _ in true },
         _ body: @Sendable (TestServer) async throws -> Value
     ) async throws -> Value {
         let directory = try temporaryDirectory()
-        // A leftover in the temporary directory harms nobody.
+        // A leftover temporary directory is harmless.
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let lock = try DatabaseLock.acquire(forDatabaseAt: directory + "/halyard.db")
         let store = try SQLiteJobStore.open(lock, options: .brief, clock: StoppedClock(wall: TestClock.start))
@@ -86,7 +86,7 @@ struct TestServer: Sendable {
         }
     }
 
-    /// Serves another control beside this one, on a socket of its own.
+    /// Serves another control on a second socket.
     func serve(_ control: any JobControl, _ body: @Sendable (SocketControl) async throws -> Void) async throws {
         let path = directory + "/other.sock"
         var logger = Logger(label: "test")
@@ -142,7 +142,7 @@ extension TestServer {
                 ]), now: now)
     }
 
-    /// Claims what may run, as a runner would.
+    /// Claims the jobs that may run, as a runner would.
     func claim(_ slots: Int = 100) async throws -> [ClaimedJob] {
         try await store.exchange([], claim: ClaimRequest(slots: slots), now: TestClock.start).claimed
     }
@@ -153,7 +153,7 @@ extension TestServer {
         #expect(answer.finished.count == 1)
     }
 
-    /// Runs everything that can run, to success, as many at once as there are.
+    /// Runs all jobs to success, as many as possible at once, until none can run.
     func runAll() async throws {
         var ends: [AttemptEnd] = []
         while true {
@@ -176,7 +176,7 @@ struct TestFailure: Error {
     init(_ message: String) { self.message = message }
 }
 
-/// A clock that stands still until a test moves it.
+/// A clock that moves only when the test advances it.
 final class TestClock: Sendable {
     static let start = Timestamp(milliseconds: 1_800_000_000_000)
     private let moment = Mutex(TestClock.start)
@@ -192,7 +192,7 @@ extension Submission {
     }
 }
 
-/// Stands for the progress of running attempts.
+/// Provides the progress of running attempts.
 final class ProgressReports: Sendable {
     fileprivate struct State {
         var latest: [JobID: OperationProgress] = [:]
@@ -237,7 +237,7 @@ final class ProgressReports: Sendable {
 }
 
 extension ProgressReports {
-    /// Returns when there are so many observers, which is when something watches.
+    /// Returns when there are exactly `count` observers, one for each watch.
     func waitForObservers(_ count: Int) async {
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in

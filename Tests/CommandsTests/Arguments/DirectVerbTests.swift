@@ -4,7 +4,7 @@ import Testing
 @testable import Commands
 
 @Suite struct DirectVerbTests {
-    /// A missing verb would only be slower, but a wrong one would be an error.
+    /// A missing entry only makes a call slower, but a wrong entry is a bug.
     @Test func everyVerbIsParsedAsByTheFullParser() throws {
         for verb in Halyard.configuration.subcommands {
             let name = try #require(verb.configuration.commandName)
@@ -36,7 +36,7 @@ import Testing
         #expect(DirectVerb.parse(arguments) == nil)
     }
 
-    /// Otherwise the parser looks for the options of a whole program in each of them first.
+    /// ArgumentParser first looks in each verb for the options of a whole program if the verb names no parent command.
     @Test func noDirectVerbIsTakenForAProgram() throws {
         for verb in Halyard.configuration.subcommands {
             let name = try #require(verb.configuration.commandName)

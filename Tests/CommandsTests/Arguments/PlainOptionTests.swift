@@ -4,9 +4,9 @@ import Testing
 
 @testable import Commands
 
-/// The short way through a call must give what the full parser gives, or nothing.
+/// The fast path through a call's arguments must return the full parser's result, or nothing.
 @Suite struct PlainOptionTests {
-    /// A new option without an entry would only be slower; an entry without an option would be an error.
+    /// An option without an entry only makes a call slower, but an entry without an option is a bug.
     @Test func theTableNamesTheOptionsOfTheFullParser() throws {
         struct Description: Decodable {
             struct Command: Decodable { var arguments: [Argument] }
@@ -64,7 +64,7 @@ import Testing
         #expect(Halyard.Enqueue(plain: words) == nil)
     }
 
-    /// Calls of words that fit together often enough.
+    /// Generates calls whose words form a valid call often enough.
     private struct Random: RandomNumberGenerator {
         var state: UInt64
 

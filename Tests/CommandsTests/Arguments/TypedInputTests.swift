@@ -53,7 +53,7 @@ import Testing
         #expect(input?.files.map(\.field) == ["file"])
         #expect(input?.files.map(\.path) == ["photo.jpg"])
         #expect(try resolve("save-link", set: ["store.file=x"])?.files.map(\.field) == ["store.file"])
-        // What stands in a document was not typed in the person's directory.
+        // Paths in a document are not relative to the user's working directory.
         #expect(try resolve("upload", arguments: ["url=http://b/"], base: #"{"file":"x"}"#)?.files.isEmpty == true)
     }
 

@@ -9,14 +9,14 @@ import Testing
 
 @testable import Commands
 
-/// A daemon that has gone while its jobs were followed: nobody answers on its socket, and its database is there.
+/// A watch whose daemon has stopped: nothing listens on the socket, but the database exists.
 @Suite struct LastingWatchTests {
-    /// - Parameter failures: What opening the database says, before it opens.
+    /// - Parameter failures: The errors of opening the database, in order, before it succeeds.
     private func session(
         _ shop: Workshop, failures: Failures = Failures(), errors: Capture = Capture()
     ) async throws -> Session {
         let control = SocketControl(path: shop.socket)
-        // Its answer names the database.
+        // The response names the database.
         try await RunningDaemon.with(shop) { _ in _ = try await control.queues() }
         return Session(
             control: control, backend: .daemon(socket: shop.socket),
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    /// What a watch of the scope tells, with how it fails.
+    /// The lines that a watch of the scope prints, and its failure.
     private func told(
         _ session: Session, _ scope: WatchScope, patience: Duration = .zero
     ) async throws -> (lines: [String], failure: CommandFailure?) {
@@ -82,7 +82,7 @@ import Testing
         #expect(try await told(try await session(shop), .job(JobID(1))).lines == ["1 failed", "final"])
         let graph = try await told(try await session(shop), .graph(GraphID(1)))
         #expect(graph.lines == ["2 cancelled", "3 cancelled", "final"])
-        // Why it failed is read there, too.
+        // The note on a failure comes from the database, too.
         let errors = Capture()
         let session = try await session(shop, errors: errors)
         try await FailureNotes(session: session).report([JobID(1): .failed])
@@ -148,7 +148,7 @@ import Testing
             watching.withLock { $0 = Task { try await shop.run(["watch"], output: output) } }
             await output.waitFor("running")
         }
-        // As a start does it, before callers are answered.
+        // The next daemon rescues orphans before it accepts callers.
         let again = try await shop.withStore { store in
             _ = try await store.rescueOrphans(maxRescues: 3, now: Samples.now)
             return try await store.exchange([], claim: ClaimRequest(slots: 1), now: Samples.now).claimed
@@ -162,7 +162,7 @@ import Testing
         task?.cancel()
         _ = try await task?.value
         let lines = output.text.split(separator: "\n").map { $0.dropFirst(26) }
-        // Two attempts.
+        // The job ran twice.
         #expect(lines.filter { $0.contains("running") }.count == 2, "\(output.text)")
         #expect(lines.count == 4, "\(output.text)")
     }
@@ -194,7 +194,7 @@ import Testing
         #expect([busy, impatient, missing].map(\.opened) == [3, 1, 1])
     }
 
-    /// What only helps must not end what it helps.
+    /// Reading the database is optional, so its errors must not end the watch.
     @Test(arguments: ControlProblem.Code.allCases)
     func aDatabaseThatCannotBeReadLeavesItToTheNextDaemon(code: ControlProblem.Code) async throws {
         let shop = try await Workshop()
@@ -209,7 +209,7 @@ import Testing
         }
     }
 
-    /// The outcome is known, and so is the exit code.
+    /// The outcome and the exit code are known without the reason.
     @Test func anUnreadableReasonIsNoError() async throws {
         let shop = try await Workshop()
         let errors = Capture()

@@ -12,7 +12,7 @@ import Testing
         OperationProgress(completed: completed << 20, total: 64 << 20, unit: "bytes")
     }
 
-    /// What a watcher of one upload sees, on a terminal as lines and block.
+    /// Renders the events of one upload: as lines and a live block if `isLive`, and as lines only otherwise.
     private func follow(isLive: Bool) throws -> String {
         var view = WatchView(isLive: isLive)
         let events: [(Duration, WatchEvent)] = [
@@ -62,7 +62,7 @@ import Testing
                 OperationProgress(completed: Int64(second + 99 * fast), unit: "bytes"), of: job, at: .seconds(second))
         }
         #expect(rates.rate(of: job) == 100)
-        // Another attempt starts again.
+        // A new attempt restarts the measurement.
         rates.record(OperationProgress(completed: 1, unit: "bytes"), of: job, at: .seconds(21))
         #expect(rates.rate(of: job) == nil)
     }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Commands
 
-/// What is said of many lines, and when it cannot go on in the middle of them.
+/// The summary of many submitted lines, and the messages when the submission stops among them.
 @Suite struct LineSubmissionTests {
     private static let receipt = EnqueueReceipt(graph: nil, jobs: [JobID(1)])
 
@@ -28,7 +28,7 @@ import Testing
         #expect(all.text == "4 lines enqueued, 2 were there already, 2 refused")
     }
 
-    /// The daemon runs, so it is not waited for; nothing of the lines that it could not write is stored.
+    /// The daemon runs, so the command does not wait for it; none of the unwritten lines is stored.
     @Test func aFullDiskSaysFromWhereToGoOn() {
         let failure = tally(.enqueued(Self.receipt), .duplicate(Self.receipt))
             .stopped(by: ControlProblem(StoreError.diskFull(path: "/x")), from: 7, to: 9)
@@ -56,7 +56,7 @@ import Testing
             ])
     }
 
-    /// It has no end.
+    /// `/dev/zero` has no end.
     @Test(.timeLimit(.minutes(1))) func whatHasNoLinesIsNotReadForEver() async throws {
         let shop = try await Workshop()
         let run = try await shop.run("enqueue", "--lines", "/dev/zero")

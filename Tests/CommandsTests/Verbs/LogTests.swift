@@ -7,11 +7,11 @@ import Testing
 
 @testable import Commands
 
-/// The verbs for logs and files. Tests write them as a kind would.
+/// The verbs for logs and files. The tests write both as a kind would.
 @Suite struct LogTests {
     private static let failed = AttemptEnd.Ending.failed(JobFailure(code: "exit_1", message: "It failed."))
 
-    /// Runs a job that writes this log.
+    /// Enqueues and runs a job that writes `log`.
     private func run(
         _ shop: Workshop, _ log: [UInt8], ending: AttemptEnd.Ending = .succeeded(.emptyObject), limit: Int = 1 << 20,
         keeping content: String? = nil
@@ -137,7 +137,7 @@ import Testing
             log.append(Array("one\n".utf8))
             await output.waitFor("one\n")
         }
-        // As a start does it, before callers are answered.
+        // The next daemon rescues orphans before it accepts callers.
         let again = try await shop.withStore { store in
             _ = try await store.rescueOrphans(maxRescues: 3, now: Samples.now)
             return try await store.exchange([], claim: ClaimRequest(slots: 1), now: Samples.now).claimed

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Commands
 
-/// Mistakes of somebody who uses the command line for the first time.
+/// Mistakes of first-time users.
 @Suite struct MistakeTests {
     // MARK: Where no daemon listens
 
@@ -57,7 +57,7 @@ import Testing
         _ = try await shop.run("enqueue", "unfurl", "http://b/", "--after", "1")
         _ = try await shop.run("enqueue", "unfurl", "http://c/", "--after", "2")
         try await shop.runReadyJobs { _ in .failed(JobFailure(code: "http_status", message: "It answered 503.")) }
-        // One that comes later is skipped at once.
+        // A job that is enqueued later is skipped immediately.
         _ = try await shop.run("enqueue", "unfurl", "http://d/", "--after", "3")
         for (job, dependency) in [(3, 2), (4, 3)] {
             let run = try await shop.run("wait", "\(job)")
@@ -92,7 +92,7 @@ import Testing
         #expect(run.code == .data)
         #expect(
             run.errors.hasSuffix("\n  If a=b.txt is a file, write ./a=b.txt\n"), "\(run.errors)")
-        // Here it can only be a field.
+        // After `--set`, the text can only be a field.
         let set = try await shop.run("enqueue", "upload", "--set", "a=b.txt")
         #expect(set.code == .data)
         #expect(!set.errors.contains("./a=b.txt"))

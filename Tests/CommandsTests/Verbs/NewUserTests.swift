@@ -7,7 +7,7 @@ import Testing
 
 @testable import Commands
 
-/// What somebody needs to be told who does not know the daemon by heart.
+/// Hints for users who do not know the daemon well.
 @Suite struct NewUserTests {
     private static let long = JobFailure(
         code: "http_status",
@@ -44,7 +44,7 @@ import Testing
         )
     }
 
-    /// As a daemon that recovers for long: it listens, and answers nobody yet.
+    /// The socket listens but never responds, as during a long recovery.
     @Test func aDaemonThatListensAndIsSilentIsUnreachable() async throws {
         let shop = try await Workshop()
         let lock = try DatabaseLock.acquire(forDatabaseAt: shop.database, as: .daemon)
@@ -112,7 +112,7 @@ import Testing
         _ = try await shop.run("enqueue", "unfurl", "http://a/")
         try await shop.runReadyJobs { _ in .retry(Self.long, after: .seconds(28)) }
         try Golden.expect(try await shop.run(["show", "1"], terminal: (80, 24)).output, "verbs/show-narrow.txt")
-        // A job that is final has no next try.
+        // A final job has no next try.
         #expect(try await shop.run("show", "1").output.contains("next try in 30s"))
         #expect(try await shop.run("cancel", "1").code == .success)
         #expect(!(try await shop.run("show", "1").output.contains("next try")))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Commands
 
-/// Definitions and schedules, where no daemon runs.
+/// Definitions and schedules without a running daemon.
 @Suite struct OfflineDefinitionTests {
     @Test func definitionsAreAppliedWholeOrNotAtAll() async throws {
         let shop = try await Workshop()
@@ -88,7 +88,7 @@ import Testing
             """)
         let applied = try await shop.run("definitions", "apply", document)
         #expect(applied.output == "+ schedule nightly\n")
-        // It was written when it still had times.
+        // The schedule was stored when its calendar still had future times.
         let past = #"{"name":"past","calendar":"2020-01-01 UTC","definition":"unfurl","input":{"url":"http://b/"}}"#
         try await shop.withStore { store in
             let schedule = try Schedule(json: JSONText(checking: Array(past.utf8)), at: [])
@@ -129,7 +129,7 @@ import Testing
         try Golden.expect(run.output, "verbs/schedules-next.txt")
         let json = try await shop.run("schedules", "next", "2020-01-01 UTC", "--json")
         #expect(json.output == "{\"calendar\":[\"2020-01-01 00:00:00 UTC\"],\"times\":[]}\n")
-        // One alone needs no name, and a time may be of several.
+        // A single expression is not repeated in each line, and one time may match several expressions.
         let one = try await shop.run("schedules", "next", "*-*-* 12:00 UTC", "--count", "1")
         #expect(one.output == "*-*-* 12:00:00 UTC\n  Sat 2026-07-25 12:00:00 UTC (in 2h)\n")
         let both = try await shop.run("schedules", "next", "*-*-* 12:00 UTC", "Sat 12:00 UTC", "--count", "1")

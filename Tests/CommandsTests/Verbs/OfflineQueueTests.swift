@@ -5,7 +5,7 @@ import Testing
 
 @testable import Commands
 
-/// Queues are made and removed on purpose only.
+/// Queues are only created and removed explicitly.
 @Suite struct OfflineQueueTests {
     @Test func pausingAMistypedQueueMakesNone() async throws {
         let shop = try await Workshop()
@@ -24,7 +24,7 @@ import Testing
         let made = try await shop.run("queues", "set", "fast", "--limit", "32", "--create")
         #expect(made.output.contains("fast      32"))
         #expect(try await shop.run("queues", "set", "fast", "--weight", "2").code == .success)
-        // What is there keeps its settings.
+        // Creating an existing queue keeps its settings.
         #expect(try await shop.run("queues", "set", "fast", "--create").output.contains("fast      32       2"))
         #expect(try await shop.run("queues", "set", "mail", "--create").output.contains("mail      16       1"))
         #expect(try await shop.run("queues", "remove", "mail").code == .success)
@@ -44,7 +44,7 @@ import Testing
 
                 """)
         #expect(try await shop.withStore { try await $0.queues().count } == 4)
-        // What is refused for another reason is known only when it is tried.
+        // Other refusals are known only when the removal is tried.
         let used = try await shop.run("queues", "remove", "fast", "fast", "slow", "mail")
         #expect(used.code == .data)
         #expect(used.errors.hasPrefix("halyard: removed fast\nhalyard: The queue \"slow\" is used by"))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Commands
 
-/// Where no daemon runs, the verbs work on the database itself.
+/// The verbs access the database directly if no daemon runs.
 @Suite struct OfflineTests {
     private static let written = "halyard: no daemon is running; wrote to DIRECTORY/halyard.db"
 
@@ -26,7 +26,7 @@ import Testing
     @Test func jobsWhoseNumbersCannotBePrintedAreNamedInTheFailure() async throws {
         let shop = try await Workshop()
         let full = try FileHandle(forWritingTo: URL(filePath: "/dev/full"))
-        // Nothing was written that could be lost.
+        // Nothing was written, so closing cannot lose anything.
         defer { try? full.close() }
         let errors = Capture()
         var surroundings = Surroundings.captured(output: Capture(), errors: errors)
@@ -226,12 +226,13 @@ import Testing
         _ = try await shop.run("enqueue", "unfurl", "http://a/")
         let run = try await shop.run(arguments)
         #expect(run.code == .unavailable)
-        // A database of one's own is nothing that systemctl knows.
+        // `systemctl` does not know a daemon for a private database, so the message does not mention it.
         #expect(
             run.errors.contains("needs the daemon") && run.errors.contains("its database is DIRECTORY/halyard.db"))
     }
 
-    /// Whoever names a socket means its daemon, and would take the jobs of another database for those of that daemon.
+    /// A user who names a socket expects its daemon and would mistake the jobs of another database for that daemon's
+    /// jobs.
     @Test(arguments: [["list"], ["status"], ["show", "1"], ["enqueue", "unfurl", "http://a/"]])
     func aSocketThatIsNamedAloneIsNotReplacedByADatabase(arguments: [String]) async throws {
         let shop = try await Workshop()
@@ -263,7 +264,7 @@ import Testing
         let run = try await shop.run("enqueue", "unfurl", "http://a/")
         #expect(run.code == code)
         #expect(run.errors == "halyard: DIRECTORY/halyard.db is in use by process \(getpid()), \(rest)\n")
-        // Looking needs no lock.
+        // Reading needs no lock.
         #expect(try await shop.run("list").code == .success)
     }
 

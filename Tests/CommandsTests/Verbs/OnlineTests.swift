@@ -7,7 +7,7 @@ import Testing
 
 @testable import Commands
 
-/// The verbs through a real socket.
+/// The verbs over a real socket.
 @Suite struct OnlineTests {
     private static let value = JSONText(trusted: Array(#"{"url":"http://final/"}"#.utf8))
 
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    /// Neither of the others starts because the first is cancelled, though the daemon has room.
+    /// Cancelling the first job starts neither of the other jobs, although the daemon has free slots.
     @Test func jobsAreCancelledTogether() async throws {
         let shop = try await Workshop()
         try await RunningDaemon.with(shop) { _ in
@@ -115,7 +115,7 @@ import Testing
             #expect(run.code == .jobFailed)
             #expect(run.output.split(separator: "job 1  unfurl  ✗ failed  in 2s, took 2.0s\n").count <= 2)
             #expect(run.output.contains("job 1  unfurl  ✗ failed  in 2s, took 2.0s\n"))
-            // The block was drawn over itself any number of times.
+            // The live block may have been redrawn any number of times.
             #expect(run.output.hasSuffix("1 failed\n"))
         }
     }
@@ -153,7 +153,7 @@ import Testing
             #expect(try Data(contentsOf: spooled).count == 300_000)
             let missing = try await shop.run("enqueue", "upload", "photo.jpg", "http://b/")
             #expect(missing.code == .noInput)
-            // Perhaps only the daemon sees it.
+            // The file may be visible only to the daemon.
             let unseen = inside + ".later"
             let accepted = try await shop.run("enqueue", "upload", unseen, "http://b/")
             #expect(accepted.code == .success)
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    /// A device has no end, and a pipe waits for its writer.
+    /// A device has no end, and opening a pipe waits for a writer.
     @Test(.timeLimit(.minutes(1))) func whatIsNoFileIsRefusedAtOnce() async throws {
         let shop = try await Workshop()
         let pipe = shop.directory.path + "/pipe"
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    /// P1: also when it is handed over anew with each try.
+    /// P1: a repeated request with a key copies the file into the spool again and still gets the first receipt.
     @Test func p1AFileOfTheUserIsSentOnceForItsKey() async throws {
         let shop = try await Workshop()
         let photo = try shop.file("photo.jpg", "x")
@@ -253,7 +253,7 @@ import Testing
         }
     }
 
-    /// What was not answered is to be sent again, and from where is said.
+    /// The message names the first line without a response, from which the user must send again.
     @Test func linesThatNobodyAnswersAreNamed() async throws {
         let shop = try await Workshop()
         try await RunningDaemon.with(shop) { daemon in
@@ -273,7 +273,7 @@ import Testing
         }
     }
 
-    /// The server takes no such line among others, but alone.
+    /// The server accepts such a line only in a request of its own.
     @Test func aGraphLongerThanALineGoesAlone() async throws {
         let shop = try await Workshop()
         try await RunningDaemon.with(shop) { daemon in

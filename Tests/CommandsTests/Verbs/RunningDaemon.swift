@@ -11,7 +11,7 @@ import Synchronization
 
 @testable import Commands
 
-/// What a daemon is to the command line: a real server on a real socket over a real store. A test plays the runner.
+/// A daemon as the command line sees it: a real server on a real socket over a real store. The test acts as the runner.
 struct RunningDaemon: Sendable {
     let shop: Workshop
     let store: SQLiteJobStore
@@ -19,7 +19,7 @@ struct RunningDaemon: Sendable {
     private let reports: Reports
     let reloads: Reloads
 
-    /// The roots are the workshop's folder `roots`.
+    /// Runs `body` with a daemon whose only root is the workshop's folder `roots`.
     static func with(_ shop: Workshop, _ body: @Sendable (RunningDaemon) async throws -> Void) async throws {
         let lock = try DatabaseLock.acquire(forDatabaseAt: shop.database)
         let store = try SQLiteJobStore.open(lock, options: .brief, clock: StoppedClock(wall: Samples.now))
@@ -75,7 +75,7 @@ struct RunningDaemon: Sendable {
 
     func report(_ job: JobID, _ progress: OperationProgress) { reports.report(job, progress) }
 
-    /// Returns once somebody watches the progress of jobs.
+    /// Returns once a caller watches the progress of jobs.
     func waitForWatcher() async { await reports.waitForObserver() }
 
     final class Reloads: Sendable {

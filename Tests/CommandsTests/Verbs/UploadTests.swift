@@ -7,12 +7,12 @@ import Testing
 
 @testable import Commands
 
-/// Files and folders that become one graph.
+/// Files and folders are uploaded as one graph.
 @Suite struct UploadTests {
     // MARK: Addresses
 
     @Test(arguments: [
-        // Two folders with a name in common, and two files.
+        // Two folders that contain the same name, and two files with the same name.
         (["cam1", "cam2"], "IMG_1.jpg"), (["cam1/IMG_1.jpg", "cam2/IMG_1.jpg"], "IMG_1.jpg"),
         (["cam1/IMG_1.jpg", "cam1"], "IMG_1.jpg"),
     ])
@@ -55,9 +55,9 @@ import Testing
     @Test(arguments: [
         (["--set", "method=POST"], true), (["--set", "protocol=plain", "--set", "method=POST"], true),
         (["--set", "protocol=tus"], true), (["--set", "protocol=form"], true), (["--set", "method=PUT"], false),
-        // The method is that of a plain upload.
+        // `method` affects plain uploads only.
         (["--set", "protocol=s3", "--set", "method=POST"], false),
-        // What the definition says counts too, unless the command line says otherwise.
+        // The definition's input counts, too, unless the command line overrides it.
         (["--definition", "post"], true), (["--definition", "post", "--set", "method=PUT"], false),
     ])
     func oneAddressIsEnoughWhereTheServerGivesEachItsOwn(options: [String], isEnough: Bool) async throws {
@@ -160,7 +160,7 @@ import Testing
                 "halyard: 13 names left out:\n  DIRECTORY/a/0 (a pipe)\n\(names)  and 3 more\n"), "\(run.errors)")
     }
 
-    /// With a daemon nothing is noted later that would bring the names out.
+    /// With a daemon, no later message follows whose output would also flush the names.
     @Test func whatIsLeftOutIsNamedWithADaemon() async throws {
         let shop = try await Self.shop(files: ["roots/1"])
         try #require(symlink("1", shop.path("roots/2\u{1B}[2J")) == 0)
@@ -219,7 +219,7 @@ import Testing
         }
     }
 
-    /// With definitions of a kind that has the fields of an upload; each file holds its own name.
+    /// A workshop with definitions of a kind with the fields of `upload`; the content of each file is its own name.
     private static func shop(files: [String]) async throws -> Workshop {
         let shop = try await Workshop()
         for file in files {
@@ -248,14 +248,14 @@ import Testing
 extension Workshop {
     fileprivate func path(_ name: String) -> String { directory.appending(path: name).path }
 
-    /// The names of the files in the spool.
+    /// Names of the files in the spool.
     fileprivate func spooled() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: directory.appending(path: "spool").path)
     }
 }
 
 extension RunningDaemon {
-    /// A field of every job's input, oldest first.
+    /// Values of `field` in every job's input, oldest job first.
     fileprivate func inputs(_ field: String) async throws -> [String?] {
         try await store.jobs(JobFilter(order: .oldestFirst))
             .map { JSONObject($0.input ?? .emptyObject)?[field]?.decodedString }

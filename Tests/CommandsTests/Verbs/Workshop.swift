@@ -5,13 +5,13 @@ import SQLiteStore
 
 @testable import Commands
 
-/// A real database in a directory of its own, and runs of the command line against it.
+/// A real database in its own directory, and runs of the command line against it.
 final class Workshop: Sendable {
     let directory: URL
     var database: String { directory.appending(path: "halyard.db").path }
     var socket: String { directory.appending(path: "halyard.sock").path }
 
-    /// With the kinds and definitions of the samples.
+    /// Registers the kinds and definitions of the samples.
     init() async throws {
         directory = FileManager.default.temporaryDirectory.appending(path: "halyard-commands-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -28,7 +28,7 @@ final class Workshop: Sendable {
     }
 
     deinit {
-        // A directory that stays behind in the temporary one harms nothing.
+        // A leftover temporary directory is harmless.
         try? FileManager.default.removeItem(at: directory)
     }
 
@@ -73,14 +73,14 @@ final class Workshop: Sendable {
         try await run(arguments, input: input)
     }
 
-    /// - Parameter input: Standard input; nothing when nil.
+    /// - Parameter input: Standard input; empty if nil.
     func run(
         _ arguments: [String], input: String? = nil, database: String? = nil,
         terminal: (width: Int, height: Int)? = nil, now: Timestamp = Samples.now, output: Capture = Capture(),
         lockPatience: Duration = .milliseconds(20), statusPatience: Duration = .seconds(60)
     ) async throws -> Run {
         let errors = Capture()
-        // A file, since a pipe would hold up one of the few threads that the tests share.
+        // Writing to a pipe could block one of the few threads that the tests share; a file does not.
         let standardInput = try FileHandle(forReadingFrom: URL(filePath: file(UUID().uuidString, input ?? "")))
         let code = await HalyardCommandLine.run(
             arguments + ["--socket", socket, "--database", database ?? self.database],

@@ -10,7 +10,7 @@ import WebSyntax
 @testable import Kinds
 @testable import Pages
 
-/// Sandboxes are copies of `halyard-worker`, which is built beside the tests.
+/// Starts copies of `halyard-worker`, which is built next to the tests, as sandboxes.
 @Suite struct DocumentReaderTests {
     private static let worker =
         URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().appending(
@@ -18,9 +18,9 @@ import WebSyntax
         )
         .path
     private static let sandbox = DocumentReader.Location.sandbox(command: [worker, DocumentSandbox.word])
-    /// Far more than any document here takes, on a machine that is busy as well.
+    /// Deadline that a document of these tests cannot exceed, even on a busy machine.
     private static let patience = Duration.seconds(60)
-    /// No sandbox is idle for so long while a test looks at it.
+    /// Idle limit that no sandbox reaches during a test.
     private static let shift = Duration.seconds(3600)
 
     private static let page = Array(
@@ -97,7 +97,7 @@ import WebSyntax
     @Test func sandboxThatIsIdleForTooLongIsEnded() async throws {
         let reader = DocumentReader(Self.sandbox, deadline: Self.patience, idleLimit: .milliseconds(50))
         _ = try await reader.read(describe(), Self.page, at: url)
-        // Only its end empties the list: nothing else is read.
+        // Nothing else is read, so only the sandbox's end can empty the list.
         while !reader.idleSandboxes.isEmpty { await Task.yield() }
         #expect(reader.idleSandboxes.isEmpty)
     }
@@ -106,7 +106,7 @@ import WebSyntax
         var reader: DocumentReader? = DocumentReader(Self.sandbox, deadline: Self.patience, idleLimit: Self.shift)
         _ = try await reader?.read(describe(), Self.page, at: url)
         let id = try #require(reader?.idleSandboxes.first)
-        // The thread that did the work may let go of the reader a moment after us.
+        // The thread that did the work may release the reader slightly later than this test does.
         reader = nil
         while kill(id, 0) == 0 { await Task.yield() }
         #expect(kill(id, 0) == -1)
@@ -126,14 +126,14 @@ import WebSyntax
         #expect(reader.idleSandboxes.isEmpty)
     }
 
-    /// A task that no sandbox knows, as that of another release.
+    /// A task that the sandbox does not know, for example because it belongs to another release.
     private struct StrangeTask: DocumentTask {
         static let name = "strange"
         struct Answer: Codable, Sendable {}
         func read(_ bytes: [UInt8]) -> Answer { Answer() }
     }
 
-    /// A task that cannot be sent.
+    /// A task that cannot be encoded: JSON has no infinity.
     private struct EndlessTask: DocumentTask {
         static let name = "describe"
         var number = Double.infinity
@@ -166,11 +166,11 @@ import WebSyntax
             try await reader.read(describe(), [UInt8](repeating: 0, count: 32 << 20 + 1), at: url)
         }
         #expect(large?.message == long?.message)
-        // No sandbox was lost to them.
+        // The refused documents cost no sandbox.
         #expect(reader.idleSandboxes == sandboxes)
     }
 
-    /// The tests' own program offers no sandboxes; a copy of it must not be started.
+    /// The test program has no sandbox mode; starting a copy of it would run the tests again.
     @Test func programThatOffersNoSandboxesIsNotCopied() async {
         let reader = DocumentReader(.thisProgram)
         let problem = await failure { () async throws(KindFailure) in
@@ -195,7 +195,7 @@ import WebSyntax
         #expect(output.title == "H")
     }
 
-    /// A page without a head, which is searched for signs of a wall.
+    /// The page has no head, so a sandbox searches the body for signs of a wall.
     @Test func wallIsFoundByASandbox() async throws {
         try await LoopbackServer.with { _ in
             .text("<title>Just a moment...</title><p>Checking</p>")

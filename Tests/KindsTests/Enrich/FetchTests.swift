@@ -9,9 +9,9 @@ import WebSyntax
 @testable import Kinds
 @testable import Pages
 
-/// What `enrich` asks of a server, and how much of the answer it waits for.
+/// The requests that `enrich` sends, and how much of each response it waits for.
 @Suite struct FetchTests {
-    /// A head that says all, and says it where the body has no say.
+    /// A head with every field, each in a place that the body cannot override.
     private static let wholeHead = """
         <!doctype html><html lang=en><head><title>Story</title><meta property="og:title" content="Story">
         <meta property="og:type" content="article"><meta property="og:site_name" content="The Rigger">
@@ -33,7 +33,7 @@ import WebSyntax
         }
     }
 
-    /// The body never comes: only a download that ends with the head can succeed.
+    /// The server never sends the body, so the download succeeds only if it ends with the head.
     @Test func downloadEndsWithAHeadThatSaysAll() async throws {
         let head = Array("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 1000000\r\n\r\n".utf8)
         let (output, _) = try await enrich { _ in
@@ -48,7 +48,7 @@ import WebSyntax
         #expect(output.wordCount == 9)
     }
 
-    /// A program may read more than an input may ask for.
+    /// The limits of the configuration may exceed the ranges of an input's fields.
     @Test func configurationMayReadMoreThanAnInputMayAskFor() async throws {
         let page = "<title>Story</title>" + String(repeating: " ", count: 3 << 20)
         var configuration = EnrichConfiguration()
@@ -70,7 +70,7 @@ import WebSyntax
         #expect(output.bytes == page.utf8.count && !output.isTruncated)
     }
 
-    /// Lengths that servers name and do not keep.
+    /// The server closes the connection before it has sent the announced length.
     @Test(arguments: ["content-length: 1000000\r\n\r\n%", "transfer-encoding: chunked\r\n\r\nFFFF\r\n%"])
     func pageThatComesShortIsDescribed(rest: String) async throws {
         let page = "<head><title>Story</title></head><body><p>It goes on.</p></body></html>"
@@ -116,7 +116,7 @@ import WebSyntax
         #expect(failure?.code == "blocked")
     }
 
-    /// A page cut within its head may say something else as a whole.
+    /// The missing rest of the head might change the result, so the failure is retryable.
     @Test func pageCutWithinItsHeadIsAskedForAgain() async throws {
         let failure = await #expect(throws: KindFailure.self) {
             _ = try await self.enrich { _ in
@@ -211,7 +211,7 @@ import WebSyntax
         ]
 
     @Test func picturesSizeIsReadFromItsBeginning() async throws {
-        // The picture never ends.
+        // The server never sends the whole picture.
         let start = Array("HTTP/1.1 200 OK\r\ncontent-type: image/png\r\ncontent-length: 99999999\r\n\r\n".utf8)
         let picture = Self.png + [UInt8](repeating: 0, count: 70 << 10)
         let (output, requests) = try await enrich { request in
@@ -261,7 +261,7 @@ import WebSyntax
         #expect(known.count == 1)
     }
 
-    /// A PDF of this length, with its title at the beginning and its pages and table at the end.
+    /// A PDF of `count` bytes, with its title at the beginning, and its pages and its table at the end.
     private static func longPDF(_ count: Int) -> [UInt8] {
         let start = Array("%PDF-1.4\n2 0 obj<</Title(Long)>>endobj\n".utf8)
         let end = { (place: Int) in
@@ -277,8 +277,8 @@ import WebSyntax
         return start + [UInt8](repeating: 0x20, count: place - start.count) + Array(end(place).utf8)
     }
 
-    /// A PDF that is longer than the limit is read at both ends, since its metadata is found from its end. Bytes that
-    /// arrive twice are used once.
+    /// A PDF over the limit is read at both ends, since its metadata is found from the end. Bytes in both ranges are
+    /// used once.
     @Test(arguments: [3 << 20, 2 << 20 + 1, 2 << 20 + 170, 2 << 20 + 256 << 10])
     func longPDFIsReadAtBothEnds(count: Int) async throws {
         let pdf = Self.longPDF(count)
@@ -298,7 +298,7 @@ import WebSyntax
         #expect(requests.count == 2)
     }
 
-    /// Without its place in the file, the end is of no use.
+    /// The bytes are useless if their offset in the file is unknown.
     @Test(arguments: [nil, "bytes */3145728", "pages 1-2/3", "bytes -5-9/10", "bytes"])
     func endOfAPDFWithoutItsPlaceIsNotUsed(range: String?) async throws {
         let pdf = Self.longPDF(3 << 20)
@@ -315,7 +315,7 @@ import WebSyntax
         #expect(requests.count == 2)
     }
 
-    /// A picture, or a film, is told by its beginning; the rest is not waited for.
+    /// The beginning is enough to describe a picture or a film; nothing waits for the rest.
     @Test func fileIsToldByItsFirst64KiB() async throws {
         let start = Array("HTTP/1.1 200 OK\r\ncontent-type: image/png\r\ncontent-length: 99999999\r\n\r\n".utf8)
         let (output, _) = try await enrich { _ in

@@ -7,7 +7,7 @@ import Web
 
 @testable import Kinds
 
-/// The golden documents, served over loopback.
+/// Runs `enrich` on the golden documents, served over loopback.
 @Suite(.serialized) struct GoldenTests {
     private func run(_ golden: GoldenDocument) async throws -> (output: [String: Any], origin: String) {
         try await LoopbackServer.with { _ in
@@ -35,7 +35,7 @@ import Web
         let expected = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
         for (field, value) in expected {
             let found = output[field]
-            // Of sources and confidences only those named are compared.
+            // Only the listed sources and confidences are compared.
             if let value = value as? [String: String], let found = found as? [String: String],
                 field == "sources" || field == "confidence"
             {
@@ -48,7 +48,7 @@ import Web
                     "\(golden.name): \(field) is \(String(describing: found)), not \(value)")
             }
         }
-        // What has a source is there, and the other way round.
+        // Every field with a source has a confidence and a value, and no other field has a confidence.
         let sources = output["sources"] as? [String: String] ?? [:]
         #expect(Set(sources.keys) == Set((output["confidence"] as? [String: String] ?? [:]).keys))
         for field in sources.keys { #expect(output[field] != nil, "\(golden.name): \(field)") }

@@ -8,7 +8,7 @@ import Web
 
 @testable import Kinds
 
-/// Bodies with a content coding.
+/// Responses with a content coding.
 @Suite struct PackedPageTests {
     @Test(arguments: PackedPage.allCases)
     func decodedPageIsDescribed(coding: PackedPage) async throws {
@@ -26,7 +26,7 @@ import Web
         }
     }
 
-    /// 64 MiB of zeros in 64 KiB: the decoded limit holds, and the page is cut there.
+    /// A bomb of 64 MiB of zeros in 64 KiB: the page is cut at the limit on decoded bytes.
     @Test func bombIsCutAtTheLimit() async throws {
         let zeros = try (NSData(data: Data(count: 64 << 20)).compressedForTest())
         let answer = LoopbackServer.Answer.respond(
@@ -73,7 +73,7 @@ import Web
 }
 
 extension NSData {
-    /// A zlib stream of stored and repeated zeros, made by hand: one block of fixed codes, a literal zero and its repetitions.
+    /// A zlib stream of zeros: one block with fixed codes, which holds a literal zero and its repetitions.
     fileprivate func compressedForTest() throws -> [UInt8] {
         var bits: [UInt8] = []
         var pending: UInt32 = 0
@@ -87,10 +87,10 @@ extension NSData {
                 count -= 8
             }
         }
-        put(0b011, 3)  // The last block, fixed codes.
-        put(0b0000_1100, 8)  // Literal 0 is 00110000, its bits reversed.
+        put(0b011, 3)  // Last block, fixed codes.
+        put(0b0000_1100, 8)  // Literal 0: 00110000, bits reversed.
         for _ in 0..<(length - 1) / 258 {
-            put(0b1010_0011, 8)  // Length 258 is 11000101, reversed.
+            put(0b1010_0011, 8)  // Length 258: 11000101, bits reversed.
             put(0, 5)  // Distance 1.
         }
         put(0, 7)  // End of block.

@@ -5,10 +5,9 @@ import Web
 
 @testable import Kinds
 
-/// Runs the kinds against a hostile server through the real client: whatever it answers, each run ends in time with an
-/// output or a failure, and the process survives.
+/// Runs the kinds against a hostile server through the real client: whatever the server sends, each run ends in time
+/// with an output or a failure, and the process survives.
 struct ExchangeFuzz: Sendable {
-    /// How the server is reached.
     enum Route: CaseIterable, Sendable {
         case plain, tls, proxied
     }
@@ -22,7 +21,7 @@ struct ExchangeFuzz: Sendable {
     let seed: UInt64
     /// The TLS setup; nil for no TLS.
     var tls: (server: NIOSSLContext, authority: String)?
-    /// How many run at once.
+    /// Number of concurrent exchanges.
     var width = 8
 
     /// Runs exchanges until `isOver` returns true for their number.

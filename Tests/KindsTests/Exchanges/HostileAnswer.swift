@@ -1,9 +1,9 @@
-/// One step of a hostile server on a connection.
+/// One action of a hostile server on a connection.
 enum HostileStep: Sendable {
     case send([UInt8])
     case pause(milliseconds: Int)
     case close
-    /// Closes with a reset.
+    /// Closes the connection with a TCP reset.
     case reset
 }
 

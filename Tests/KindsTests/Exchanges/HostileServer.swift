@@ -38,7 +38,7 @@ final class HostileServer: Sendable {
 }
 
 extension UInt64 {
-    /// A hash that is the same for the same text in every process.
+    /// A hash that is the same in every process.
     fileprivate func mixed(with text: some Sequence<UInt8>) -> UInt64 {
         text.reduce(self ^ 0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     }

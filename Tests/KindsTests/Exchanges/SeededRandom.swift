@@ -1,4 +1,4 @@
-/// A small generator with a seed, so that its numbers can be reproduced.
+/// A small random number generator whose sequence is reproducible from its seed.
 struct SeededRandom: RandomNumberGenerator {
     private var state: UInt64
 

@@ -10,7 +10,7 @@ import WebSyntax
 
 @testable import Kinds
 
-/// Where requests went, as it is kept with the attempt.
+/// The record of an attempt's connections.
 @Suite struct ConnectionTraceTests {
     private let log = ConnectionLog { Timestamp(milliseconds: 0) }
 
@@ -56,7 +56,7 @@ import WebSyntax
             try await withClient { client in
                 let input = Unfurl.Input(url: "http://localhost:\(server.port)/a", readPage: false)
                 _ = try await recording { try await Unfurl(client: client).result(input) }
-                // What is kept was not asked for again.
+                // The second call is answered from the cache and sends nothing.
                 let again = ConnectionLog(now: log.now)
                 _ = try await ConnectionLog.$current.withValue(again) { [unfurl = Unfurl(client: client)] in
                     _ = try await unfurl.result(input)
@@ -112,7 +112,7 @@ import WebSyntax
                 await #expect(throws: KindFailure.self) {
                     try await recording { try await get("http://127.0.0.1:1/", client) }
                 }
-                // Never connected to, so there is nothing to tell.
+                // No connection was attempted, so nothing is recorded.
                 await #expect(throws: KindFailure.self) {
                     try await recording { try await get("http://10.0.0.1:80/", client) }
                 }
@@ -122,7 +122,7 @@ import WebSyntax
                 waiting.cancel()
                 await #expect(throws: KindFailure.self) { try await waiting.value }
             }
-            // A request that is harmless to repeat is sent again once.
+            // The client repeats an idempotent request once.
             #expect(
                 log.records.map(\.error) == [
                     "connection_lost", "connection_lost", "connection_lost", "connect_failed", "cancelled",
@@ -141,7 +141,7 @@ import WebSyntax
             try await withClient { client in
                 let failure = await failure { () async throws(KindFailure) in
                     let late = KindFailure.timeout("the page", after: .zero, at: try WebURL(input: url, field: "url"))
-                    // The inner limit is the one that is reached.
+                    // The inner limit is shorter and expires first.
                     return try await withDeadline(.seconds(600), failure: .cancelled) { () async throws(KindFailure) in
                         try await withDeadline(.milliseconds(200), failure: late) { () async throws(KindFailure) in
                             try await ConnectionLog.$current.withValue(log) { () async -> Result<Void, KindFailure> in
@@ -202,7 +202,7 @@ import WebSyntax
         }
         while resolutions.waiting(for: key) < 2 { await Task.yield() }
         await hasBegun.wait()
-        // Who leaves keeps what there was.
+        // The cancelled caller keeps the records made so far.
         tasks[0].cancel()
         _ = await tasks[0].result
         mayAnswer.open()

@@ -9,7 +9,7 @@ import WebSyntax
 
 @testable import Kinds
 
-/// A server with random answers: each request ends with an answer or a failure, and the client can send the next one.
+/// A server with random responses: each request ends with an output or a failure, and the client can send the next one.
 @Suite struct RandomAnswerTests {
     private static let heads = [
         "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello",
@@ -51,7 +51,7 @@ import WebSyntax
                 await withTaskGroup(of: Void.self) { group in
                     for number in 0..<160 {
                         group.addTask {
-                            // Any result is fine.
+                            // The result does not matter, only that there is one.
                             let context = OperationContext()
                             switch number % 3 {
                             case 0:

@@ -10,7 +10,6 @@ import Web
 
 /// An invalid status ends only the exchange, with a failure.
 @Suite struct StatusRangeTests {
-    /// How the server is reached.
     enum Route: CaseIterable {
         case plain, tls, proxied
     }
@@ -35,7 +34,7 @@ import Web
         Array("HTTP/1.1 \(status) X\r\ncontent-length: 2\r\n\r\nok".utf8)
     }
 
-    /// Runs `body` with an address where `handler` answers every request.
+    /// Runs `body` with the origin of a server that answers every request with `handler`.
     private func withServer(
         _ route: Route, _ handler: @escaping @Sendable (LoopbackServer.Request) -> LoopbackServer.Answer,
         _ body: (_ origin: String, LoopbackServer, OutgoingClient) async throws -> Void
@@ -66,7 +65,7 @@ import Web
 
     @Test(arguments: Route.allCases, Kind.allCases)
     func statusThatHTTPDoesNotHaveIsAFailure(route: Route, kind: Kind) async throws {
-        // The path contains the wanted status.
+        // The path names the status to send.
         try await withServer(
             route,
             { .raw(Self.head(String($0.path.dropFirst())), closes: false) }
@@ -81,7 +80,7 @@ import Web
         }
     }
 
-    /// The connection has served a request before, so it comes from the pool.
+    /// The first request has put the connection into the pool.
     @Test(arguments: Route.allCases)
     func statusOnAReusedConnectionIsAFailure(route: Route) async throws {
         let count = Counter()
@@ -100,7 +99,7 @@ import Web
         }
     }
 
-    /// Well-known sites send such statuses, and browsers and curl accept them as answers that are not a success.
+    /// Well-known sites send such statuses; browsers and curl treat them as responses without success.
     @Test(arguments: [600, 999]) func statusAboveTheStandardIsAnAnswer(status: Int) async throws {
         try await withServer(.plain, { _ in .respond(status) }) { origin, _, client in
             let failure = await failure { () async throws(KindFailure) in try await Kind.upload.run(origin, client) }

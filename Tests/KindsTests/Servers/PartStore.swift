@@ -5,27 +5,27 @@ import Synchronization
 
 @testable import Kinds
 
-/// A store of S3 that keeps no content. It takes only what is signed rightly.
+/// An S3 store that keeps no content. It accepts only correctly signed requests.
 final class PartStore: Sendable {
     struct State: Sendable {
         var parts: [Int: Int] = [:]
         var isComplete = false
         var refusesChecksums = false
         var losesTheAnswer = false
-        /// How many answers to a creation are lost.
+        /// Number of CreateMultipartUpload requests whose response is lost.
         var lostCreations = 0
-        /// How often an upload in parts was begun.
+        /// Number of multipart uploads created.
         var creations = 0
-        /// What ListMultipartUploads tells, beside what was begun here; nil to refuse it.
+        /// Entries of ListMultipartUploads besides the uploads created here; nil refuses the request.
         var others: String? = ""
-        /// Of HEAD.
+        /// Whether HEAD requests are refused with 403, so that the object's existence is unknown.
         var isSilentAboutTheObject = false
     }
 
     let state = Mutex(State())
-    /// Whether the bucket is in the path.
+    /// Whether the bucket is in the path instead of the host name.
     let isPathStyle: Bool
-    /// An MD5, as the store names it.
+    /// An MD5 in quotes, as in the store's headers.
     static let etag = "\"0123456789abcdef0123456789abcdef\""
 
     init(isPathStyle: Bool = true) { self.isPathStyle = isPathStyle }
@@ -38,7 +38,7 @@ final class PartStore: Sendable {
             if state.refusesChecksums, hasChecksum { return Self.refusal(501, "NotImplemented") }
             switch (request.method, query) {
             case ("POST", "uploads"):
-                // The real one knows it of PutObject and CompleteMultipartUpload only.
+                // S3 supports `If-None-Match` only in PutObject and CompleteMultipartUpload.
                 if request.header("if-none-match") != nil { return Self.refusal(501, "NotImplemented") }
                 state.creations += 1
                 if state.creations <= state.lostCreations { return .close }
@@ -81,7 +81,7 @@ final class PartStore: Sendable {
             type: "application/xml")
     }
 
-    /// An entry of ListMultipartUploads.
+    /// An entry of ListMultipartUploads, begun the given number of seconds ago.
     static func begun(_ key: String, _ id: String, ago seconds: Double) -> String {
         let moment = Date(timeIntervalSinceNow: -seconds).ISO8601Format().replacing("Z", with: ".000Z")
         return "<Upload><Key>\(key)</Key><UploadId>\(id)</UploadId><Initiator><ID>i</ID></Initiator>"
@@ -92,7 +92,7 @@ final class PartStore: Sendable {
         .text("<Error><Code>\(code)</Code></Error>", type: "application/xml", status: status)
     }
 
-    /// The ETag of an object of so many parts.
+    /// ETag of an object of `count` parts.
     static func whole(_ count: Int) -> String {
         let part: [UInt8] = [0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef]
         let bytes = (0..<count).flatMap { _ in part + part }
@@ -101,7 +101,7 @@ final class PartStore: Sendable {
 }
 
 extension LoopbackServer.Request {
-    /// Signature Version 4 as a server checks it: from what has arrived, as it arrived.
+    /// Whether Signature Version 4, computed from the request as received, is correct.
     fileprivate func isSigned(with secret: String) -> Bool {
         func digest(_ bytes: some DataProtocol) -> String { SHA256.hash(data: bytes).hexadecimal }
         func code(_ text: String, _ key: some ContiguousBytes) -> Data {

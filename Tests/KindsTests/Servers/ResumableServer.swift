@@ -5,35 +5,35 @@ import Synchronization
 
 @testable import Kinds
 
-/// A resumable upload server in memory, for both dialects, that breaks connections where a test wants it.
+/// An in-memory server for both resumable upload protocols that can break connections at a chosen byte.
 final class ResumableServer: Sendable {
     struct State: Sendable {
         var stored: [UInt8] = []
         var length: Int?
         var isComplete = false
         var creations = 0
-        /// All bytes of content that arrived, twice counted when they came twice.
+        /// Number of content bytes received; repeated bytes count each time.
         var received = 0
         /// The connection breaks once when this many bytes are stored.
         var breakAt: Int?
-        /// Answered once in place of the next PATCH.
+        /// Status sent once instead of handling the next PATCH.
         var nextPatchStatus: Int?
         var isForgotten = false
-        /// Whether tus's checksums are known; a wrong one is refused.
+        /// Whether the server supports tus checksums and refuses a wrong one.
         var knowsChecksums = false
-        /// A byte of the next piece arrives as another one.
+        /// Whether the first byte of the next piece is corrupted on arrival.
         var damagesNextPiece = false
-        /// Of the draft.
+        /// Value of `upload-limit` (draft only).
         var limit: String?
-        /// Of the answer that completes an upload.
+        /// Value of `repr-digest` in the response that completes an upload.
         var digest: String?
-        /// Of each piece only the first half is kept.
+        /// Whether the server stores only the first half of each piece.
         var keepsHalf = false
-        /// Whether the answer to a piece says how far the upload is. The draft does not ask for that.
+        /// Whether the response to a piece contains the offset, which the draft does not require.
         var namesOffset = true
-        /// Of the draft: whether the answer to a piece says whether the upload is complete.
+        /// Whether the response to a piece says that the upload is complete (draft only).
         var namesCompletion = true
-        /// The status with which the target answers the whole.
+        /// Status of the response that completes an upload.
         var finalStatus = 204
     }
 
@@ -96,7 +96,7 @@ final class ResumableServer: Sendable {
         }
     }
 
-    /// Keeps what has arrived and drops the connection, once.
+    /// Stores the received bytes and drops the connection, once.
     func interrupts(_ request: LoopbackServer.Request) -> Bool {
         state.withLock { state in
             guard request.method == "PATCH", let limit = state.breakAt, state.stored.count + request.body.count >= limit

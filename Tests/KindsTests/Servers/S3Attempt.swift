@@ -8,13 +8,13 @@ import Web
 
 @testable import Kinds
 
-/// One attempt to send a file to a store of S3.
+/// One attempt to upload a file to an S3 store.
 struct S3Attempt {
     let server: LoopbackServer
     let bytes: Int
     let createOnly: Bool?
     let path: String
-    /// Beside the server's.
+    /// Origins that may receive the credential, besides the server's.
     let origins: [String]
     let client: OutgoingConfiguration
 
@@ -52,7 +52,7 @@ struct S3Attempt {
 
     func output() async throws -> Upload.Output { try await result().get() }
 
-    /// Nil, and an issue, when it does not fail.
+    /// Returns nil and records an issue if the attempt succeeds.
     func failure(sourceLocation: SourceLocation = #_sourceLocation) async throws -> KindFailure? {
         switch try await result() {
         case .failure(let failure): return failure

@@ -3,7 +3,7 @@ import Samples
 import Servers
 import Testing
 
-/// tuspyserver (PyPI) behind uvicorn, with its files in a folder.
+/// Runs tuspyserver (PyPI) behind uvicorn, with its files in a folder.
 enum TusServer {
     static let program = Program.find("uvicorn").map { $0.dropLast("uvicorn".count) + "python" }.map(String.init)
 
@@ -16,7 +16,7 @@ enum TusServer {
         uvicorn.run(app, host="127.0.0.1", port=0)
         """
 
-    /// - Parameter body: Gets the creation address and the folder.
+    /// - Parameter body: Receives the URL for creations and the server's folder.
     static func with<T>(_ body: (_ creation: String, _ folder: String) async throws -> T) async throws -> T {
         let program = try #require(program)
         return try await withFolder { folder in

@@ -9,7 +9,7 @@ import WebSyntax
 @testable import Kinds
 @testable import Web
 
-/// What is kept of answers, and for how long.
+/// Which results are cached, and for how long.
 @Suite struct ResolutionsTests {
     private let key = Resolutions.Key(url: "http://h/", limit: 20, readsPage: true, timeout: .seconds(60))
     private let output = Unfurl.Output(
@@ -21,7 +21,7 @@ import WebSyntax
         func advance(by duration: Duration) { moment.withLock { $0 += duration } }
     }
 
-    /// How often a link was really resolved, when it is asked for twice with so much time in between.
+    /// Number of times that two requests for a link, `duration` apart, resolve it.
     private func resolutions(_ answer: Resolutions.Answer, after duration: Duration) async -> Int {
         let clock = Clock()
         var configuration = UnfurlConfiguration()
@@ -82,17 +82,17 @@ import WebSyntax
         }
         await begun.wait()
         let second = Task { try await resolutions.answer(key, resolve: { _ in .failure(.cancelled) }) }
-        // The second has joined when it is the last one that matters.
+        // Both callers now wait for the same resolution.
         while resolutions.waiting(for: key) < 2 { await Task.yield() }
         first.cancel()
-        // Who leaves does not wait for the answer, either.
+        // A cancelled caller does not wait for the result.
         #expect(await first.value?.code == "cancelled")
         mayEnd.open()
         let answer = try await second.value
         #expect(answer == output)
     }
 
-    /// The cancellation of a caller and the begin of its resolution never wait for each other.
+    /// Cancelling a caller while its resolution begins never causes a deadlock.
     @Test(.timeLimit(.minutes(2))) func callersThatAreCancelledAsTheyBeginHangNobody() async {
         let resolutions = Resolutions(UnfurlConfiguration(), now: { .now })
         await withTaskGroup(of: Void.self) { group in
@@ -101,7 +101,7 @@ import WebSyntax
                 group.addTask {
                     for _ in 0..<3000 {
                         let caller = Task {
-                            // Whether it was cancelled in time does not matter.
+                            // The cancellation may come before or after the result.
                             _ = try? await ConnectionLog.$current.withValue(
                                 ConnectionLog(now: { Timestamp(milliseconds: 0) })
                             ) {

@@ -9,7 +9,7 @@ import Testing
 @testable import Kinds
 @testable import Web
 
-/// Every way in which `unfurl` fails has a code of its own.
+/// Each failure of `unfurl` has its own code.
 @Suite struct UnfurlFailureTests {
     private func code(
         of input: Unfurl.Input, _ configuration: OutgoingConfiguration = loopbackConfiguration()
@@ -42,7 +42,7 @@ import Testing
             (.respond(404), "http_status", false), (.respond(500), "http_status", true),
             (.respond(305, [("location", "/x")]), "http_status", false), (.respond(401), "unauthorized", false),
             (.respond(302), "redirect_invalid", false),
-            // As it is sent, each of these is three bytes.
+            // Each quotation mark is sent as three bytes (`%22`), which makes the address too long.
             (.redirect(302, to: String(repeating: "\"", count: 6000)), "redirect_invalid", false),
             (.close, "connection_lost", true),
             (.raw(Array("no web server\r\n\r\n".utf8), closes: true), "protocol_error", false),
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    /// 300 offers choices, and 304 says that nothing changed: neither leads on.
+    /// Neither 300 (a choice) nor 304 (no change) is a redirect.
     @Test(arguments: [300, 304])
     func choicesAreNotFollowed(status: Int) async throws {
         try await LoopbackServer.with { _ in
@@ -98,17 +98,17 @@ import Testing
                 }
                 #expect(failure?.code == "timeout")
                 #expect(failure?.url == server.origin + "/slow")
-                // First by HEAD, then by GET.
+                // `unfurl` tries HEAD first, then GET.
                 #expect(server.requests.filter { $0.path == "/slow" }.map(\.method) == ["HEAD", "GET"])
             }
         }
     }
 
-    /// The redirect is known from its head; a body that never ends is not waited for.
+    /// The head is enough to follow the redirect; its body never ends.
     @Test(.timeLimit(.minutes(1))) func redirectIsFollowedBeforeItsBodyEnds() async throws {
         try await LoopbackServer.with { request in
             if request.path != "/" { return .text("<title>T</title>") }
-            // Its answer to HEAD has no body.
+            // Refusing HEAD makes `unfurl` send a GET, whose response has a body.
             if request.method == "HEAD" { return .respond(405) }
             let head = "HTTP/1.1 302 X\r\nlocation: /next\r\ncontent-length: 100\r\n\r\na drop"
             return .raw(Array(head.utf8), closes: false)
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    /// The limit of a hop is for the server; the turn at it may be long in coming.
+    /// The time limit of a hop excludes the wait for a free slot at the host.
     @Test func waitForATurnIsNotTheHop() async throws {
         try await LoopbackServer.with { request in
             request.path == "/slow" ? .silence : .text("<title>T</title>")
@@ -137,7 +137,7 @@ import Testing
                 var configuration = UnfurlConfiguration()
                 configuration.hopTimeout = .seconds(2)
                 let unfurl = Unfurl(client: client, configuration: configuration)
-                // Takes the only place for twice the limit of a hop: by HEAD, and by GET.
+                // Occupies the only slot for twice the hop's limit, once with HEAD and once with GET.
                 let slow = Task {
                     await failure { () async throws(KindFailure) in
                         try await unfurl.run(Unfurl.Input(url: server.origin + "/slow"), context: OperationContext())
@@ -195,7 +195,7 @@ import Testing
         }
     }
 
-    /// Who may wait long is not bound to the limit of who may not.
+    /// A caller with a longer limit does not join a resolution with a shorter one.
     @Test func longLimitIsNotShortenedByOthers() async throws {
         let asked = Mutex(Signal())
         let count = Mutex(0)
@@ -211,7 +211,7 @@ import Testing
                 var configuration = UnfurlConfiguration()
                 configuration.timeout = .milliseconds(300)
                 let unfurl = Unfurl(client: client, configuration: configuration)
-                // On a busy machine its limit may pass before it has sent anything; then it has shown nothing.
+                // Repeats because, on a busy machine, the limit may expire before anything is sent.
                 var short: Task<KindFailure?, Never>
                 repeat {
                     let heard = Signal()
@@ -231,7 +231,7 @@ import Testing
         }
     }
 
-    /// The server takes its time over one of them.
+    /// The server delays one of the hops.
     @Test func everyHopTellsItsTime() async throws {
         let pause = Duration.milliseconds(40)
         try await LoopbackServer.with { request in

@@ -9,7 +9,7 @@ import WebSyntax
 @testable import Kinds
 @testable import Web
 
-/// HEAD is enough only if its response proves that there is nothing more to learn.
+/// The response to HEAD is enough only if it proves that GET would add nothing.
 @Suite struct UnfurlHeadTests {
     @Test(arguments: [403, 404, 405, 501, 500])
     func headThatIsRefusedIsFollowedByGet(status: Int) async throws {
@@ -36,7 +36,7 @@ import WebSyntax
         }
     }
 
-    /// A success without a type may be an answer to HEAD only.
+    /// A server may answer GET differently if its success response to HEAD has no content type.
     @Test func headThatProvesNothingIsFollowedByGet() async throws {
         try await LoopbackServer.with {
             $0.method == "HEAD" ? .respond(200) : $0.path == "/a" ? .redirect(302, to: "/b") : .respond(204)
@@ -61,7 +61,7 @@ import WebSyntax
         }
     }
 
-    /// The rest of the page never comes.
+    /// The server never sends the rest of the page.
     @Test func pageIsReadToTheEndOfItsHeadOnly() async throws {
         let head = Array("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 9999999\r\n\r\n".utf8)
         try await LoopbackServer.with { request in
@@ -75,7 +75,7 @@ import WebSyntax
         }
     }
 
-    /// A HEAD that is challenged proves nothing of GET.
+    /// A challenge in response to HEAD does not imply that GET is challenged, too.
     @Test func headThatMeetsAWallIsFollowedByGet() async throws {
         try await LoopbackServer.with { request in
             request.method == "HEAD"

@@ -6,7 +6,7 @@ import WebSyntax
 @testable import Kinds
 @testable import Web
 
-/// The output writes its JSON itself.
+/// `Unfurl.Output` writes its JSON without an encoder.
 @Suite struct UnfurlOutputTests {
     private static let asked: Hop = {
         var hop = Hop(unasked: url("http://127.0.0.1:8080/a?b=c"))

@@ -59,7 +59,7 @@ func unfurl(
         }
     }
 
-    /// Whether a port of a refused address is open cannot be told from the failure.
+    /// The failure for a refused address must not reveal whether its port is open.
     @Test func refusedAddressTellsNothingOfItsPorts() async throws {
         try await LoopbackServer.with { _ in
             .respond(204)
@@ -150,7 +150,7 @@ func unfurl(
         }
     }
 
-    /// A page to wait at: it sets a cookie and comes back to itself.
+    /// The first page sets a cookie and refreshes to itself, as a waiting page does.
     @Test(arguments: [false, true])
     func refreshToItselfWithANewCookieIsFollowed(isHeader: Bool) async throws {
         try await LoopbackServer.with { request in
@@ -172,7 +172,7 @@ func unfurl(
         }
     }
 
-    /// A ticker, which counts its visits, and one that does not.
+    /// The page refreshes to itself forever, with or without a new cookie on each visit.
     @Test(arguments: [false, true])
     func pageThatRenewsItselfIsFinal(setsCookies: Bool) async throws {
         let visits = Mutex(0)
@@ -194,7 +194,7 @@ func unfurl(
         }
     }
 
-    /// Without a body, what status, headers and host tell still counts.
+    /// The status, headers and host reveal a wall even if the body is not read.
     @Test func wallIsNotTakenForThePageWithoutReadingIt() async throws {
         try await LoopbackServer.with { request in
             request.path == "/waf"
@@ -213,7 +213,7 @@ func unfurl(
         }
     }
 
-    /// The range of an input's `max_redirects` does not bind the configuration.
+    /// The range of an input's `max_redirects` does not limit the configuration.
     @Test func configurationMayFollowMoreRedirectsThanAnInputMayAskFor() async throws {
         var configuration = UnfurlConfiguration()
         configuration.maxRedirects = 60
@@ -315,7 +315,7 @@ func unfurl(
                 }
                 await asked.wait()
                 task.cancel()
-                // Were the network work not stopped, this would be the timeout of the hop.
+                // If the request continued, the failure would be the hop's timeout.
                 #expect(await task.value?.code == "cancelled")
             }
         }

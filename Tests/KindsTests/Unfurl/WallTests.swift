@@ -7,7 +7,7 @@ import Web
 
 @testable import Kinds
 
-/// What stands in front of a page is not taken for it, nor a page for what it is about.
+/// A wall is not mistaken for the page behind it, and a page about walls is not mistaken for a wall.
 @Suite struct WallTests {
     private static let text = String(repeating: "<p>A page that has a lot to say about its subject.</p>", count: 10)
     private static let challenge =
@@ -39,7 +39,7 @@ import Web
             "<head><title>CAPTCHA - Wikipedia</title><link rel=canonical href=/captcha></head><body><p>Short.</p>",
             "<title>A page</title>" + text + measuring, "<title>A page</title>" + measuring,
             "<head><title>A page</title></head><body><article>" + text + challenge + "</article>",
-            // Too long to be read to its end; what was read of it is no sign of what it lacks.
+            // The page is cut at the limit, so a missing article in the part that was read proves nothing.
             "<head><title>CAPTCHA | Notes</title></head><body><!--" + String(repeating: "x", count: 300_000) + "-->"
                 + text,
         ])
@@ -55,7 +55,7 @@ import Web
         }
     }
 
-    /// Also where the head does not tell.
+    /// The body can reveal a wall even if the head does not.
     @Test(
         arguments: [
             "<head><title>Nur einen Moment…</title></head><body><h1>h</h1>" + challenge,
@@ -95,7 +95,7 @@ import Web
         }
     }
 
-    /// However little a page says.
+    /// No golden document is mistaken for a wall, however little text it has.
     @Test func noSampleIsTakenForAWall() async throws {
         let samples = GoldenDocument.all.filter { $0.status == 200 && !$0.name.hasPrefix("wall-") }
         #expect(samples.count > 100)

@@ -23,7 +23,7 @@ import WebSyntax
             ("https://urldefense.com/v3/__https://example.org/a?b=1__;!!abc!def$", "https://example.org/a?b=1"),
             ("https://urldefense.com/v3/__https://example.org/a*b__;Iw!!abc", "https://example.org/a#b"),
             ("https://urldefense.com/v3/__https://example.org/a**Bb*c__;eHl6IQ!!abc!d$", "https://example.org/axyzb!c"),
-            // A character is one however many bytes it has, a run is counted in characters, and `%` is one of them.
+            // Replacements and runs are counted in characters, not bytes, and `%` is itself a character.
             (
                 "https://urldefense.com/v3/__https://example.org/*b**A__;w6nDqcOp!!abc",
                 "https://example.org/%C3%A9b%C3%A9%C3%A9"
@@ -87,7 +87,7 @@ import WebSyntax
     @Test(arguments: ["", "example.org", "example.org/ a b", "localhost u", "1.2.3.4 u", "exa mple.org u", "* u"])
     func whatIsNoWrapperRuleIsRefused(text: String) { #expect(WrapperRule(text) == nil) }
 
-    /// Nothing is listening at the wrapper's own host as far as this client is concerned: nobody is asked.
+    /// The target is in the wrapper's URL, so the wrapper's host is never contacted.
     @Test func wrapperNeedsNoRequest() async throws {
         try await LoopbackServer.with { _ in
             .text("<title>T</title>")
@@ -155,7 +155,7 @@ import WebSyntax
         #expect(try rules.clean(WebURL(parsing: text)).description == cleaned)
     }
 
-    /// An exception that cannot be followed exactly keeps more than it says.
+    /// An exception that is not supported exactly keeps more parameters than it names.
     @Test(
         arguments: [
             "@@||shop.example/path^$removeparam=ref", "@@||shop.example^$removeparam=ref,xmlhttprequest",

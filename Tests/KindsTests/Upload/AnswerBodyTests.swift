@@ -7,7 +7,7 @@ import Web
 
 @testable import Kinds
 
-/// The body of a server's answer is kept according to its type, up to a limit, and never with the credential.
+/// The body of the response is kept according to its type, up to a limit, and never with the credential.
 @Suite struct AnswerBodyTests {
     private static let canary = "canary+0c/54f1=="
 
@@ -76,7 +76,7 @@ import Web
         let text = String(repeating: "\u{20ac}", count: 20_000)
         let answer = try #require(try await output("text/plain", Array(text.utf8)).answer)
         #expect(answer.isTruncated && answer.bytes == 60_000)
-        // No half character at the end.
+        // The cut never splits a character.
         #expect(answer.text == String(repeating: "\u{20ac}", count: Upload.Answer.maxBytes / 3))
     }
 
@@ -96,7 +96,7 @@ import Web
         #expect(answer?.isWithheld == true && answer?.text == nil && answer?.json == nil)
     }
 
-    /// If the kept part ends within the secret, it would contain a part of it.
+    /// The kept part must not end within the secret, because it would contain the secret's beginning.
     @Test func aSecretAtTheCutIsFound() async throws {
         let body = String(repeating: "x", count: Upload.Answer.maxBytes - 5) + Self.canary
         #expect(try await output("text/plain", Array(body.utf8), secret: Self.canary).answer?.isWithheld == true)

@@ -9,7 +9,7 @@ import Web
 
 @testable import Kinds
 
-/// What is on its way stays within one budget, however many uploads and parts there are.
+/// The buffers of all uploads and parts together stay within one budget.
 @Suite struct BufferBudgetTests {
     @Test func lessIsLentTheLessIsLeft() {
         let budget = BufferBudget(bytes: 4 << 20)
@@ -24,7 +24,7 @@ import Web
         #expect(budget.lend(1 << 20).bytes == 1 << 20)
     }
 
-    /// Of 64 streams that nobody reads from any further, each keeps the least.
+    /// Each of 64 streams that are no longer read keeps only buffers of the minimum size.
     @Test(.timeLimit(.minutes(1))) func streamsThatAreNotReadHoldTheirShareOnly() async throws {
         try await withFolder { folder in
             try Data(randomBytes(4 << 20, seed: 1)).write(to: URL(fileURLWithPath: folder + "/f"))
@@ -39,20 +39,20 @@ import Web
                     ).makeAsyncIterator()
                 }
                 for index in streams.indices {
-                    // One buffer is with the server, the next is read.
+                    // The server holds one buffer while the next one is read.
                     let buffer = try await streams[index].next()
                     #expect(buffer?.readableBytes ?? 0 >= BufferBudget.least)
                 }
                 #expect(budget.lent > 2 << 20)
                 #expect(budget.lent <= 2 << 20 + 64 * 2 * BufferBudget.least)
                 streams = []
-                // What was being read is dropped when it comes.
+                // Buffers that were still being read are released when the read ends.
                 while budget.lent > 0 { await Task.yield() }
             }
         }
     }
 
-    /// The least is enough to go on with.
+    /// An upload makes progress even with buffers of the minimum size.
     @Test func smallestBudgetSendsEverything() async throws {
         try await withFolder { folder in
             let bytes = randomBytes((1 << 20) + 3, seed: 2)
@@ -73,7 +73,7 @@ import Web
         }
     }
 
-    /// Two uploads side by side under a limit for all: the second half of the bytes waits for the first.
+    /// Two concurrent uploads share one bandwidth limit, so the second half of the bytes waits for the first.
     @Test func bandwidthOfAllUploadsTogetherIsLimited() async throws {
         try await LoopbackServer.with { _ in
             .respond(200)
@@ -88,7 +88,7 @@ import Web
                 async let second = upload.result(input)
                 let sizes = try await [first.bytes, second.bytes]
                 #expect(sizes == [4000, 4000])
-                // All but the last piece of 2,000 bytes are paid for.
+                // The limit delays everything except the last piece of 2,000 bytes.
                 #expect(ContinuousClock.now - start >= .milliseconds(750))
             }
         }

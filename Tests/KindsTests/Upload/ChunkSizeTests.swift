@@ -11,7 +11,7 @@ import Web
 @testable import Kinds
 
 @Suite struct ChunkSizeTests {
-    /// A server in front of the server may take less than the server says.
+    /// A proxy may accept smaller requests than the server behind it announces.
     @Test(arguments: [Upload.Input.Style.tus, .resumable])
     func piecesBecomeSmallerWhereTheyAreTooLarge(style: Upload.Input.Style) async throws {
         let store = ResumableServer()
@@ -27,14 +27,14 @@ import Web
                     let output = try await Upload(client: client, configuration: configuration).result(
                         Upload.Input(file: folder + "/f", to: server.origin + "/files", style: style))
                     #expect(store.state.withLock { $0.stored }.elementsEqual(bytes))
-                    // The whole once, then pieces of 1 MiB.
+                    // The whole file once, then pieces of 1 MiB.
                     #expect(output.sends == 5)
                 }
             }
         }
     }
 
-    /// What the answer to OPTIONS says decides.
+    /// The response to OPTIONS selects the protocol.
     @Test(
         arguments: [
             ([("upload-limit", "max-append-size=700")], ["OPTIONS", "POST", "PATCH"]),
@@ -60,7 +60,7 @@ import Web
         }
     }
 
-    /// Many servers say 500 to a method that they do not know; and tus cannot keep what is there.
+    /// Many servers answer an unknown method with 500, and tus has no create-only upload.
     @Test(arguments: [(500, false), (204, true)])
     func whatNoProtocolCanDoIsPutPlainly(status: Int, createsOnly: Bool) async throws {
         try await LoopbackServer.with { request in
@@ -77,7 +77,7 @@ import Web
         }
     }
 
-    /// A server that is busy for a moment has not said that it knows no protocol.
+    /// A temporary error of the server does not prove that it supports no protocol.
     @Test(arguments: [503, 429, nil])
     func protocolIsAskedForAgain(status: Int?) async throws {
         let store = ResumableServer()
@@ -116,7 +116,7 @@ import Web
         }
     }
 
-    /// What was begun goes on in its protocol, also where the server no longer tells of it.
+    /// An interrupted upload keeps its protocol, even if the server no longer announces it.
     @Test(arguments: [Upload.Input.Style.tus, .resumable])
     func protocolOfTheCheckpointStands(style: Upload.Input.Style) async throws {
         let store = ResumableServer()
@@ -149,13 +149,14 @@ import Web
         }
     }
 
-    /// What the server has confirmed is not read again: a digest that goes on from other bytes shows in the receipt.
+    /// The upload resumes the digest of the checkpoint and does not read the confirmed bytes again: a forged digest
+    /// appears in the result.
     @Test(arguments: [Upload.Input.Style.tus, .resumable])
     func digestGoesOnFromTheCheckpoint(style: Upload.Input.Style) async throws {
         let store = ResumableServer()
         store.state.withLock { $0.nextPatchStatus = nil }
         try await LoopbackServer.with { request in
-            // The second piece is refused for good.
+            // The server refuses the second piece permanently.
             store.state.withLock { $0.stored.count } == 1 << 20 && request.method == "PATCH" && request.body.count > 99
                 && store.state.withLock { $0.creations } == 1 && store.state.withLock { $0.limit } == nil
                 ? .respond(400) : store.answer(request)

@@ -10,13 +10,13 @@ import Web
 @testable import Kinds
 
 extension Upload {
-    /// Takes back what it can.
+    /// Deletes the uploads of ended jobs.
     func leavesAnything(_ state: @Sendable (JobID) -> JobState?) async throws -> Bool {
         try await cleanUp { state($0) }
     }
 }
 
-/// What ended jobs left at servers, and what is still wanted there.
+/// The clean-up of uploads that ended jobs left at servers, and the uploads that it must keep.
 @Suite struct CleanUpTests {
     private func withUpload(
         _ answer: @escaping LoopbackServer.Handler,
@@ -33,7 +33,7 @@ extension Upload {
         }
     }
 
-    /// As an attempt of the job leaves it.
+    /// Writes the checkpoint that an attempt of the job would leave.
     private func note(
         _ job: Int64, at server: LoopbackServer, in folder: String, isOld: Bool = false, offset: Int64 = 1
     ) throws {
@@ -61,20 +61,20 @@ extension Upload {
             .respond(["/files/6", "/files/7"].contains(request.path) ? 403 : request.path == "/files/13" ? 405 : 204)
         } _: { server, upload, folder in
             for job in [1, 4, 6, 13] as [Int64] { try note(job, at: server, in: folder) }
-            // Also what was noted long ago: a daemon may be down, and a queue paused, for as long as anybody likes.
+            // These checkpoints are old. Age does not matter while a job is active: a daemon may be down, or a queue
+            // paused, for any length of time.
             for job in [2, 3, 5, 7, 9, 10] as [Int64] { try note(job, at: server, in: folder, isOld: true) }
             try Data("{".utf8).write(to: URL(fileURLWithPath: folder + "/upload-8.json.new"))
-            // The removal of what a success left may not outlive a power cut; what was sent is to stay.
+            // A power cut may undo the removal of a successful job's checkpoint; the uploaded content must stay.
             try note(11, at: server, in: folder, offset: 3)
             try note(12, at: server, in: folder, isOld: true, offset: 3)
-            // Complete: the server may have passed the file on, and the cancellation came too late.
+            // These uploads are complete and are kept: the server may have passed the file on before the job ended.
             for job in [14, 15] as [Int64] { try note(job, at: server, in: folder, offset: 3) }
             #expect(try await upload.leavesAnything { states[$0.rawValue] })
             #expect(server.requests.allSatisfy { $0.method == "DELETE" })
-            // 4 and 5 are not known: the second one for long enough.
+            // Jobs 4 and 5 are unknown, but only the checkpoint of 5 is old enough to delete its upload.
             #expect(Set(server.requests.map(\.path)) == ["/files/1", "/files/5", "/files/6", "/files/7", "/files/13"])
-            // Who does not know DELETE is asked once.
-            // What the server does not let go is asked for again, unless that was so for 14 days.
+            // A server without DELETE is asked once (13). A refused deletion is repeated (6) for at most 14 days (7).
             #expect(Set(CheckpointFile.jobs(in: folder).map(\.rawValue)) == [2, 3, 4, 6, 9, 10])
         }
     }
@@ -105,7 +105,7 @@ extension Upload {
         }
     }
 
-    /// The daemon was down, or its queue paused, for longer than anything is kept: the job still goes on.
+    /// The job resumes although the daemon was down, or its queue paused, for longer than any retention period.
     @Test(arguments: [Upload.Input.Style.tus, .resumable])
     func jobGoesOnHoweverLongItWaited(style: Upload.Input.Style) async throws {
         let store = ResumableServer()

@@ -7,7 +7,7 @@ import Web
 
 @testable import Kinds
 
-/// What is there already is never replaced.
+/// A create-only upload never replaces an existing file.
 @Suite struct CreateOnlyTests {
     @Test func createOnlyKeepsWhatIsThere() async throws {
         try await LoopbackServer.with {
@@ -23,7 +23,7 @@ import Web
         }
     }
 
-    /// Whether an earlier try got through, its digest or its ETag tells.
+    /// The digest or ETag of the existing file shows whether an earlier attempt stored it.
     @Test func createOnlyAfterALostAnswerIsSettledByWhatIsThere() async throws {
         let right = "sha-256=:\(Data(SHA256.hash(data: Array("x".utf8))).base64EncodedString()):"
         for (header, value, attempt, code) in [

@@ -61,7 +61,7 @@ import Web
         #expect(failure?.code == "invalid_input")
         #expect(failure?.message.contains(Self.canary) == false)
         #expect(request == nil)
-        // The check is the same at the enqueue and in a definition.
+        // The enqueue and the definitions make the same check.
         let planned = PlannedInput(
             kind: "upload",
             input: JSONText(trusted: Array(#"{"to":"http://h/","body":"x","headers":{"\#(name)":"canary"}}"#.utf8)),
@@ -108,7 +108,7 @@ import Web
             }?.contains("must not also set") == true)
     }
 
-    /// Another server gets no secret, whether by a redirect or because a tus server names it as the upload's location.
+    /// No other server receives the secret, whether it is the target of a redirect or of a tus server's `Location`.
     @Test(arguments: [Upload.Input.Style.plain, .tus])
     func anotherServerNeverGetsIt(style: Upload.Input.Style) async throws {
         try await LoopbackServer.with { _ in

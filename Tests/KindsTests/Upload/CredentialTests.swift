@@ -7,7 +7,7 @@ import Web
 
 @testable import Kinds
 
-/// A secret goes to the servers that the administrator named for it, and nowhere else.
+/// A secret is sent only to the servers that the administrator named for it.
 @Suite struct CredentialTests {
     private static let canary = "canary-0c54f1"
 
@@ -18,7 +18,7 @@ import Web
         return Upload(client: client, configuration: configuration)
     }
 
-    /// Whoever may enqueue names a server of their own: it does not even hear of the upload.
+    /// A user who may enqueue jobs names a server of their own; nothing connects to it.
     @Test(arguments: [Upload.Input.Style.plain, .form, .tus, .resumable, .auto, .s3])
     func serverThatIsNotNamedGetsNothing(style: Upload.Input.Style) async throws {
         try await LoopbackServer.with { _ in
@@ -54,7 +54,7 @@ import Web
         }
     }
 
-    /// Also where an upload is taken back whose credential was let go there once.
+    /// The deletion of an upload does not send the credential to a server that was permitted only earlier.
     @Test(arguments: ["tus", "s3"])
     func uploadIsTakenBackWithoutASecretThatMayNoLongerGoThere(style: String) async throws {
         try await LoopbackServer.with { _ in

@@ -6,7 +6,7 @@ import Web
 
 @testable import Kinds
 
-/// Answers before the answer.
+/// Interim responses (1xx) to uploads.
 @Suite struct InterimTests {
     private static let large = String(repeating: "x", count: (1 << 20) + 1)
 
@@ -23,7 +23,7 @@ import Web
         }
     }
 
-    /// Were the server's 100 not heard, the second request would not ask any more.
+    /// If the client had missed the server's 100, the second request would not have `Expect: 100-continue`.
     @Test func largeBodyWaitsUntilItIsWanted() async throws {
         try await LoopbackServer.with {
             $0.path == "/" ? .redirect(307, to: "/there") : .respond(201)
@@ -90,7 +90,7 @@ import Web
         } _: { server in
             let failure = await failure { () async throws(KindFailure) in try await send(Self.large, to: server) }
             #expect(failure?.code == "unauthorized")
-            // The request never arrived whole.
+            // The server never received the whole request.
             #expect(server.requests.isEmpty)
         }
     }

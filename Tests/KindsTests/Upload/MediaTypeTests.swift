@@ -32,11 +32,11 @@ import Testing
         ("<script>alert(1)</script>", "text/plain"), ("<?xml version='1.0'?><svg/>", "text/plain"),
     ])
     func firstBytesDecideWhereTheNameDoesNot(head: String, type: String) {
-        // Each character of the table stands for one byte.
+        // Each character of the table represents one byte.
         #expect(MediaType.sniffed(head.unicodeScalars.map { UInt8($0.value) }) == type)
     }
 
-    /// `enrich` and `upload` read the same brands.
+    /// `enrich` and `upload` recognize the same brands.
     @Test(
         arguments: [
             ("M4A ", [], "audio/mp4"), ("M4B ", ["mp42"], "audio/mp4"), ("M4V ", [], "video/mp4"),
@@ -50,7 +50,7 @@ import Testing
     func brandsDecideTheTypeOfAnISOFile(major: String, compatible: [String], type: String?) {
         let length = UInt8(16 + 4 * compatible.count)
         let box = [0, 0, 0, length] + Array("ftyp\(major)".utf8) + [0, 0, 0, 0] + Array(compatible.joined().utf8)
-        // The brand after the box is not one of the file's.
+        // The `qt` after the box is not one of the file's brands.
         let file = box + Array("\0\0\0\u{8}mdatqt  ".utf8)
         #expect(MediaFacts(file)?.contentType == type)
         #expect(MediaType.sniffed(file) == type ?? MediaType.unknown)
@@ -63,7 +63,7 @@ import Testing
         for end in 0..<bytes.count where end < 40 || end % 97 == 0 { _ = MediaType.sniffed(Array(bytes[..<end])) }
     }
 
-    /// The given type, then the name, then the content.
+    /// The content type comes from the input, else from the name, else from the content.
     @Test(arguments: [
         ("f.json", nil, "application/json"), ("f.json", "text/x", "text/x"), ("f", nil, "image/png"),
         ("spool:id/photo.jpg", nil, "image/jpeg"), ("spool:id", nil, "image/png"), ("spool:id/photo", nil, "image/png"),

@@ -12,7 +12,7 @@ import Web
 
 @testable import Kinds
 
-/// Whose time it is that passes while a body is sent.
+/// Which delays of an upload count towards the server's idle limit.
 @Suite struct PaceTests {
     private func impatient() -> OutgoingConfiguration {
         var configuration = loopbackConfiguration()
@@ -20,7 +20,7 @@ import Web
         return configuration
     }
 
-    /// A second and more between the first byte and the last, in pieces that come from us.
+    /// The bandwidth limit delays the pieces, so the upload takes longer than the idle limit.
     @Test func ownSlownessIsNotTheServers() async throws {
         try await LoopbackServer.with { _ in
             .respond(200)
@@ -36,13 +36,13 @@ import Web
         }
     }
 
-    /// Reading that takes longer than the limit on idling, as from a disk that is busy.
+    /// Reading the file takes longer than the idle limit, as it may on a busy disk.
     @Test func slowSourceIsNotTheServersFault() async throws {
         try await LoopbackServer.with { _ in
             .respond(200)
         } _: { server in
             try await withClient(impatient()) { client in
-                // All of the threads that read files are taken, for longer than the limit on idling.
+                // Occupies all threads that read files for longer than the idle limit.
                 for _ in 0..<3 {
                     client.threads.submit { _ in _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 0.7) }
                 }
@@ -58,7 +58,7 @@ import Web
         }
     }
 
-    /// The server takes the head and then nothing; the system's buffers are full soon.
+    /// The server reads the head and then nothing, so the system's socket buffers fill up.
     @Test func serverThatTakesNothingIsLeft() async throws {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(listener) }
@@ -85,7 +85,7 @@ import Web
         }
     }
 
-    /// Only the time counts during which the server has bytes to accept.
+    /// Only the time counts while the server has bytes to accept.
     @Test func limitCountsTheServersTimeOnly() async throws {
         try await withClient { client in
             let stream = UploadStream<SHA256>(
@@ -106,7 +106,7 @@ import Web
         #expect(Throttle(bytesPerSecond: 1 << 30, within: Throttle(bytesPerSecond: 1)).bufferBytes == 1024)
     }
 
-    /// What one upload takes beyond its share, the next one waits for.
+    /// An upload that exceeds its share makes the next one wait.
     @Test func bandwidthIsShared() async throws {
         let all = Throttle(bytesPerSecond: 1000)
         let one = Throttle(bytesPerSecond: nil, within: all)

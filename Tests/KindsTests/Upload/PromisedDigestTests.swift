@@ -9,7 +9,7 @@ import Web
 
 @testable import Kinds
 
-/// A content whose SHA-256 the input names.
+/// Uploads whose input contains the expected SHA-256 of the content.
 @Suite struct PromisedDigestTests {
     private static let styles: [Upload.Input.Style] = [.plain, .form, .tus, .resumable, .s3]
 
@@ -22,7 +22,8 @@ import Web
             sha256: sha256)
     }
 
-    /// A file that S3 takes in parts, resumable servers in chunks, and others in many buffers.
+    /// Writes a file that takes several parts in S3, several chunks on resumable servers, and several buffers
+    /// elsewhere.
     private func withFile<T>(
         _ client: OutgoingClient, to server: LoopbackServer,
         _ body: (Upload, _ file: String, _ bytes: [UInt8]) async throws -> T
@@ -76,9 +77,9 @@ import Web
                     #expect(failure?.code == "source_changed")
                     #expect(failure?.isRetryable == false)
                     #expect(!servers.hasFinished(style))
-                    // One request is finished when it has arrived whole; such ones only are listed.
+                    // The list contains complete requests only: none of them contained the whole file.
                     #expect(server.requests.allSatisfy { $0.body.count < bytes.count })
-                    // What had begun is taken back.
+                    // The upload deletes what it had begun.
                     if style == .tus || style == .resumable {
                         let isForgotten = servers.resumable.state.withLock { $0.isForgotten }
                         #expect(isForgotten)
@@ -117,7 +118,7 @@ import Web
     }
 }
 
-/// One for each style.
+/// One server for each protocol.
 private struct Servers: Sendable {
     let resumable = ResumableServer()
     let store = PartStore()

@@ -9,7 +9,7 @@ import Web
 
 @testable import Kinds
 
-/// The receipt that a completed upload leaves for a second attempt, which runs because the result was not stored.
+/// The receipt of a completed upload serves a second attempt, which runs if the result was not stored.
 @Suite struct ReceiptTests {
     private func withUpload(
         _ answer: @escaping LoopbackServer.Handler,
@@ -41,7 +41,8 @@ import Web
             let first = try await upload.run(input, job: job(7, attempt: 1))
             #expect(try await upload.run(input, job: job(7, attempt: 2)) == first)
             #expect(server.requests.count == 1)
-            // Other content is sent, and so is the first attempt of a job with this number in another database.
+            // The upload sends other content, and the first attempt of a job with the same number in another database
+            // sends the content again.
             _ = try await upload.run(input, job: job(7, attempt: 1))
             var other = input
             other.body = "y"
@@ -58,13 +59,13 @@ import Web
             _ = try await upload.run(input, job: job(7, attempt: 1))
             #expect(CheckpointFile.jobs(in: folder) == [JobID(7)])
             upload.didSucceed(JobID(7))
-            // The removal runs on the client's threads, which end first.
+            // The removal runs on the client's threads; `shutdown()` waits for it.
             await upload.client.shutdown()
             #expect(CheckpointFile.jobs(in: folder).isEmpty)
         }
     }
 
-    /// An upload in one request is never deleted at the server: the content may have been there before.
+    /// An upload in one request is never deleted at the server, because an earlier file may have had the same content.
     @Test func anUploadInOneRequestIsNotDeletedAtTheServer() async throws {
         try await withUpload { _ in
             .respond(201)
@@ -76,7 +77,7 @@ import Web
         }
     }
 
-    /// If the process is killed between the server's answer and the checkpoint, only the server knows.
+    /// Only the server knows the outcome if the process is killed between the response and the checkpoint.
     @Test(arguments: [
         ("repr-digest", true, "text/plain; charset=utf-8", 0), ("etag", true, "text/plain; charset=utf-8", 0),
         ("etag", true, "text/html", 1), ("etag", false, "text/plain; charset=utf-8", 1),

@@ -6,16 +6,16 @@ import WebSyntax
 @testable import Kinds
 @testable import Web
 
-/// The decisions of both protocols for resumable uploads, without a server.
+/// The decisions of both resumable upload protocols, without a server.
 @Suite struct ResumableMachineTests {
     static let target = "http://h/files"
     static let place = "http://h/files/1"
 
-    /// A machine with a file of 2.5 MiB in pieces of 1 MiB, and what it wants next.
+    /// A state machine for a file of 2.5 MiB in pieces of 1 MiB, and its pending steps.
     private struct Session {
         var machine: ResumableUpload
         var steps: [ResumableUpload.Step] = []
-        /// The digest of as many zeros as the source has before the end of the last read.
+        /// - Parameter isTouched: Whether the file's change time differs from the checkpoint's.
         init(
             _ dialect: ResumableDialect, size: Int64 = 5 << 19, createsOnly: Bool = false, isTouched: Bool = false
         ) throws {
@@ -30,7 +30,7 @@ import WebSyntax
             OpenFile.Identity(device: 1, inode: 2, size: size, modifiedNs: 3, changedNs: changedNs)
         }
 
-        /// The request that is wanted, if any.
+        /// The request that the machine wants to send, if any.
         var request: (request: UploadRequest, purpose: ResumableUpload.Purpose)? {
             for case .send(let request, let purpose) in steps { return (request, purpose) }
             return nil
@@ -45,13 +45,13 @@ import WebSyntax
             for case .fail(let failure) in steps { return failure }
             return nil
         }
-        /// The failure after which the next attempt starts over.
+        /// The failure that makes the next attempt start over.
         var restart: KindFailure? { forgets ? failure : nil }
         var output: Upload.Output? {
             for case .finish(let output) in steps { return output }
             return nil
         }
-        /// The method, and the offset for a piece.
+        /// The method of the wanted request and, for a piece, its offset.
         var wants: String? {
             request.map { next in
                 "\(next.request.method)" + (next.request.headers["upload-offset"].first.map { " \($0)" } ?? "")
@@ -134,10 +134,10 @@ import WebSyntax
         #expect(session.output?.bytes == 5 << 19)
     }
 
-    /// The response to a piece leaves the result open: the server is asked, and its offset decides.
+    /// The response to a piece leaves the result open, so the machine asks the server for its offset.
     @Test(arguments: dialects, [409, 423, 460, 502, 504, 500, 503, nil] as [Int?])
     func serverIsAskedForItsOffset(dialect: ResumableDialect, status: Int?) throws {
-        // Nothing, a part, or all of the piece has arrived.
+        // The server has stored nothing, a part, or all of the piece.
         for offset in [0, 1000, 1 << 20] as [Int64] {
             var session = try Session(dialect)
             try session.create()
@@ -180,7 +180,7 @@ import WebSyntax
         try offset.answer(status)
         #expect(offset.restart?.code == "upload_expired")
 
-        // An attempt that begins with a lost upload creates it again at once.
+        // A resumed attempt whose upload is gone creates a new one immediately.
         var resumed = try Session(dialect)
         try resumed.begin(from: resumed.checkpoint(1 << 20))
         if dialect == .tus { try resumed.answer(204) }
@@ -204,7 +204,7 @@ import WebSyntax
         #expect(throws: KindFailure.self) { try session.answer(413) }
     }
 
-    /// The server accepts nothing, or its offset goes back again and again.
+    /// The server accepts nothing, or its offset decreases repeatedly.
     @Test(arguments: dialects) func serverWithoutProgressIsGivenUp(dialect: ResumableDialect) throws {
         var session = try Session(dialect)
         try session.create()
@@ -250,7 +250,7 @@ import WebSyntax
         #expect((session.output != nil) == isComplete)
     }
 
-    /// The server has bytes from after the checkpoint, and the file was touched since.
+    /// The server has bytes beyond the checkpoint, and the file was touched meanwhile.
     @Test(arguments: dialects, [1 << 20, (1 << 20) + 1] as [Int64])
     func bytesThatCannotBeComparedAreDeleted(dialect: ResumableDialect, offset: Int64) throws {
         var session = try Session(dialect, isTouched: true)
@@ -286,7 +286,7 @@ import WebSyntax
             try session.answer(status, ["upload-complete": "?1"])
             #expect(session.restart?.code == code)
         }
-        // The error does not say that the upload is complete; the server does when it is asked.
+        // The error response does not say whether the upload is complete; the response to HEAD does.
         var session = try Session(.draft, size: 100)
         try session.create()
         try session.answer(500)
@@ -329,7 +329,7 @@ import WebSyntax
         #expect(range == 0..<700)
     }
 
-    /// tus: the server has checked the whole upload only if it accepted each piece completely.
+    /// The result counts as checked only if the tus server accepted each piece completely.
     @Test(arguments: [true, false]) func checksumIsConfirmedForWholePieces(isWhole: Bool) throws {
         var session = try Session(.tus, size: 3 << 19)
         try session.begin()

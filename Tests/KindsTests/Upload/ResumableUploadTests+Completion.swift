@@ -8,7 +8,7 @@ import Web
 
 @testable import Kinds
 
-/// Only the server says that an upload is complete, and how far it is.
+/// Only the server's responses determine the offset and the completion of an upload.
 extension ResumableUploadTests {
     private func run(
         _ store: ResumableServer, style: Upload.Input.Style = .resumable,
@@ -27,14 +27,14 @@ extension ResumableUploadTests {
         }
     }
 
-    /// Success without a word about the offset is no proof that a piece was kept.
+    /// A success response without an offset does not prove that the piece was stored.
     @Test(arguments: [true, false])
     func halfOfAPieceIsNotTakenForTheWhole(namesCompletion: Bool) async throws {
         let store = ResumableServer()
         store.state.withLock { ($0.keepsHalf, $0.namesOffset, $0.namesCompletion) = (true, false, namesCompletion) }
         try await run(store) { _, upload, input, bytes in
             let failure = await failure { () async throws(KindFailure) in try await upload.run(input, job: job(31)) }
-            // The last byte is never kept.
+            // The server never stores the last byte.
             #expect(failure?.code == "connection_lost")
             #expect(store.state.withLock { $0.stored.elementsEqual(bytes.prefix($0.stored.count)) })
             store.state.withLock { $0.keepsHalf = false }
@@ -62,7 +62,7 @@ extension ResumableUploadTests {
         }
     }
 
-    /// As in the draft's own examples, answers name neither the offset nor, in the second case, that this was all.
+    /// The responses omit the offset, as the draft's own examples do, and in the second case also the completion.
     @Test(arguments: [true, false])
     func offsetThatIsNotNamedIsAskedFor(namesCompletion: Bool) async throws {
         let store = ResumableServer()
@@ -75,7 +75,7 @@ extension ResumableUploadTests {
         }
     }
 
-    /// The target has all of it and does not take it; also where the server's error does not say so.
+    /// The target has received the whole file and rejects it, with or without `upload-complete` in its error.
     @Test(arguments: [(500, true), (422, true), (500, false)])
     func wholeThatTheTargetRejectsIsNoSuccess(status: Int, namesCompletion: Bool) async throws {
         let store = ResumableServer()
@@ -85,7 +85,7 @@ extension ResumableUploadTests {
             #expect(refusal?.status == status)
             #expect(refusal?.isRetryable == (status == 500))
             #expect(store.state.withLock { $0.isComplete })
-            // The next attempt sends it all anew, in place of asking and hearing that nothing is missing.
+            // The next attempt must send the whole file again, instead of asking and learning that nothing is missing.
             store.state.withLock { $0.finalStatus = 204 }
             _ = try await upload.run(input, job: job(33))
             #expect(store.state.withLock { $0.creations } == 2)
@@ -93,7 +93,7 @@ extension ResumableUploadTests {
         }
     }
 
-    /// The gateway's word is a lost answer: what the target has is asked for, and not sent again.
+    /// A gateway error counts as a lost response: the upload asks the target for its state and sends nothing again.
     @Test(arguments: [502, 504])
     func gatewayThatGivesUpAtTheEndIsALostAnswer(status: Int) async throws {
         let store = ResumableServer()
@@ -116,7 +116,7 @@ extension ResumableUploadTests {
         }
     }
 
-    /// The server has everything and still says that it is not complete: it is told once more that this was all.
+    /// The server has all bytes but reports the upload as incomplete, so an empty PATCH completes it.
     @Test func uploadThatIsNotCompleteIsCompleted() async throws {
         let store = ResumableServer()
         try await run(
@@ -141,7 +141,7 @@ extension ResumableUploadTests {
         }
     }
 
-    /// A server that never says it is complete is given up.
+    /// The attempt fails if the server never reports completion.
     @Test func serverThatNeverCompletesIsGivenUp() async throws {
         let store = ResumableServer()
         try await run(
@@ -161,7 +161,7 @@ extension ResumableUploadTests {
         }
     }
 
-    /// Complete with less than was to be sent is not what was sent.
+    /// An upload that the server completed with too few bytes fails.
     @Test func uploadThatIsCompleteTooEarlyFails() async throws {
         let store = ResumableServer()
         try await run(
@@ -176,7 +176,7 @@ extension ResumableUploadTests {
         }
     }
 
-    /// A piece of which only a part was kept cannot have been checked.
+    /// The server cannot have checked a piece that it stored only in part.
     @Test func pieceThatIsTakenInPartIsNotChecked() async throws {
         let store = ResumableServer()
         store.state.withLock { $0.knowsChecksums = true }

@@ -10,9 +10,9 @@ import Web
 
 @testable import Kinds
 
-/// What nobody goes on with does not stay at the server.
+/// Uploads that no job resumes are deleted at the server.
 extension ResumableUploadTests {
-    /// Stopped with the daemon, the upload stays; stopped for good, it goes.
+    /// The upload stays at the server if the daemon stops the job; it is deleted if the job has ended for good.
     @Test(arguments: [Upload.Input.Style.tus, .resumable], [true, false])
     func onlyAJobThatIsOverTakesItsUploadBack(style: Upload.Input.Style, isOver: Bool) async throws {
         let store = ResumableServer()
@@ -44,7 +44,7 @@ extension ResumableUploadTests {
         }
     }
 
-    /// Also where what is sent is no file: it goes on, and it goes.
+    /// A body from the input, which is not a file, is resumed or deleted like a file.
     @Test(arguments: [Upload.Input.Style.tus, .resumable], [true, false])
     func bodyIsTakenBackOrGoesOn(style: Upload.Input.Style, isOver: Bool) async throws {
         let store = ResumableServer()
@@ -108,7 +108,7 @@ extension ResumableUploadTests {
         }
     }
 
-    /// What the server does not let go now is asked for again when it is stale.
+    /// A deletion that the server refuses is repeated when the checkpoint is stale.
     @Test func uploadThatCannotBeTakenBackIsNotForgotten() async throws {
         let store = ResumableServer()
         try await LoopbackServer.with { request in

@@ -9,7 +9,7 @@ import Web
 
 @testable import Kinds
 
-/// Servers that know another protocol, point elsewhere, or never come forward.
+/// Servers that use another protocol, redirect the upload, or make no progress.
 extension ResumableUploadTests {
     @Test func serverThatDoesNotKnowTheDraftGetsAPlainUpload() async throws {
         try await LoopbackServer.with { request in
@@ -43,7 +43,7 @@ extension ResumableUploadTests {
         }
     }
 
-    /// It has taken an empty request for the whole; a second one is for the user to decide.
+    /// The server has stored an empty request as the whole file; only the user can decide whether to send another one.
     @Test func serverThatTakesTheBeginningForTheWholeIsNotAskedAgain() async throws {
         try await LoopbackServer.with { _ in
             .respond(201, [("location", "/things/7")])
@@ -61,7 +61,7 @@ extension ResumableUploadTests {
         }
     }
 
-    /// What the user sends along is for the server that the user named.
+    /// The input's headers are meant only for the server that the user named.
     @Test func headersDoNotFollowTheUploadToAnotherServer() async throws {
         try await LoopbackServer.with { _ in
             .respond(201, [("location", "http://127.0.0.1:1/files/1")])
@@ -77,7 +77,7 @@ extension ResumableUploadTests {
         }
     }
 
-    /// Where nothing goes along, the server may name another one, as one before a store does.
+    /// An upload without headers or credential may move to another server, for example a store behind a front end.
     @Test func bareUploadGoesOnToAnotherServer() async throws {
         let store = ResumableServer()
         try await LoopbackServer.with {
@@ -99,7 +99,7 @@ extension ResumableUploadTests {
         }
     }
 
-    /// A server that takes pieces and never says how far it is, or goes back again and again.
+    /// The server accepts pieces without naming its offset, or its offset returns to zero repeatedly.
     @Test(arguments: [nil, 1 << 20])
     func serverThatNeverComesForwardIsGivenUp(says offset: Int?) async throws {
         let sends = Mutex(0)

@@ -11,7 +11,7 @@ import Web
 @testable import Kinds
 
 @Suite struct ResumableUploadTests {
-    /// A source file of 3 MiB and some, and an upload of it with small chunks and checkpoints.
+    /// Passes `body` a source file of 3 MiB and 77 bytes, and an upload with small chunks and checkpoints.
     func withUpload<T>(
         _ client: OutgoingClient, _ body: (Upload, _ file: String, _ bytes: [UInt8]) async throws -> T
     ) async throws -> T {
@@ -57,7 +57,7 @@ import Web
         }
     }
 
-    /// The connection breaks inside a chunk: what arrived is kept, and only the rest is sent.
+    /// The connection breaks inside a chunk: the server keeps the received bytes, and only the rest is sent.
     @Test(arguments: [Upload.Input.Style.tus, .resumable])
     func brokenConnectionGoesOnFromTheServersOffset(style: Upload.Input.Style) async throws {
         let store = ResumableServer()
@@ -71,7 +71,7 @@ import Web
                 try await withUpload(client) { upload, file, bytes in
                     let input = Upload.Input(file: file, to: server.origin + "/files", style: style)
                     var output: Upload.Output?
-                    // Within the same attempt, or with the next one.
+                    // The upload resumes within the same attempt or in the next one.
                     for _ in 0..<3 where output == nil {
                         do throws(KindFailure) { output = try await upload.run(input, job: job(2)) } catch {
                             #expect(error.isRetryable, "\(error)")
@@ -87,7 +87,7 @@ import Web
         }
     }
 
-    /// A new daemon knows nothing but the checkpoint.
+    /// The new daemon has only the checkpoint.
     @Test(arguments: [Upload.Input.Style.tus, .resumable])
     func interruptedJobGoesOnAfterARestart(style: Upload.Input.Style) async throws {
         let store = ResumableServer()
@@ -277,7 +277,7 @@ import Web
         }
     }
 
-    /// The answer is lost; where the upload is was told before (104).
+    /// The response is lost, but an interim response (104) named the upload's location before.
     @Test func placeThatWasToldEarlyIsUsed() async throws {
         let store = ResumableServer()
         let early = "HTTP/1.1 104 Upload Resumption Supported\r\nlocation: /files/1\r\n\r\n"
@@ -298,7 +298,7 @@ import Web
         }
     }
 
-    /// The daemon was killed after the last piece and before the job's end.
+    /// The daemon was killed after the last piece and before it recorded the job's result.
     @Test(arguments: [Upload.Input.Style.tus, .resumable])
     func uploadThatWasCompleteIsNotSentAgain(style: Upload.Input.Style) async throws {
         let store = ResumableServer()

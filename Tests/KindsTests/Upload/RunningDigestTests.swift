@@ -6,7 +6,7 @@ import Testing
 @testable import Kinds
 
 @Suite struct RunningDigestTests {
-    /// FIPS 180-4's examples (NIST), and the digest of nothing.
+    /// Examples of FIPS 180-4 (NIST), and the digest of no bytes.
     @Test(arguments: [
         ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
         ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
@@ -23,7 +23,7 @@ import Testing
         #expect(running.count == text.utf8.count)
     }
 
-    /// Stored at every length of two blocks, it goes on as if it never had been.
+    /// Storing and restoring the state at any length within two blocks does not change the digest.
     @Test func storedStateGoesOn() throws {
         let bytes = randomBytes(300, seed: 9)
         let whole = Array(SHA256.hash(data: bytes))
@@ -35,7 +35,7 @@ import Testing
             #expect(after.count == cut && after == before)
             after.update(data: bytes[cut...])
             #expect(after.value == whole)
-            // Looking at it changes nothing.
+            // Reading the value does not change the state.
             #expect(before.value == Array(SHA256.hash(data: bytes[..<cut])))
         }
     }

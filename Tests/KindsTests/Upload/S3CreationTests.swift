@@ -7,7 +7,7 @@ import Web
 
 @testable import Kinds
 
-/// What was begun at the store and never told.
+/// Multipart uploads whose creation succeeded at the store, but whose response was lost.
 @Suite struct S3CreationTests {
     private func send(
         to store: PartStore, path: String = "/bucket/key",
@@ -20,7 +20,7 @@ import Web
         }
     }
 
-    /// What was begun is found in the store's list and gone on with, in either style of address.
+    /// The store's list contains the upload, which is then resumed, with either style of bucket address.
     @Test(arguments: [true, false]) func lostCreationIsGoneOnWith(isPathStyle: Bool) async throws {
         let store = PartStore(isPathStyle: isPathStyle)
         store.state.withLock { $0.lostCreations = .max }
@@ -32,7 +32,7 @@ import Web
         }
     }
 
-    /// Older, of another object, or with parts: another's.
+    /// An upload belongs to someone else if it is older, has another key, or has parts.
     @Test func uploadOfSomebodyElseIsLeftAlone() async throws {
         let store = PartStore()
         store.state.withLock {
@@ -48,7 +48,7 @@ import Web
         }
     }
 
-    /// Where the store does not tell, no second one is begun in this attempt.
+    /// The attempt creates no second upload if the store refuses to list the uploads.
     @Test func lostCreationIsNotRepeatedBlindly() async throws {
         let store = PartStore()
         store.state.withLock { ($0.lostCreations, $0.others) = (.max, nil) }
@@ -58,7 +58,7 @@ import Web
         }
     }
 
-    /// The request itself was lost: nothing is in the list, and it is sent again.
+    /// The request itself was lost: the list is empty, and the request is sent again.
     @Test func creationThatNeverArrivedIsRepeated() async throws {
         let store = PartStore()
         let count = Counter()
@@ -72,14 +72,14 @@ import Web
         }
     }
 
-    /// While the list does not come, the question is asked again and nothing is begun.
+    /// The list is requested again, and nothing is created, until a list arrives.
     @Test func lostListIsAskedForAgain() async throws {
         let store = PartStore()
         store.state.withLock { $0.lostCreations = .max }
         let lists = Counter()
         try await LoopbackServer.with { request in
             let isList = request.method == "GET" && request.target.hasSuffix("&uploads")
-            // The client asks twice, since a kept connection may have ended by itself.
+            // The client itself repeats the request once, since an idle connection may have been closed.
             return isList && lists.next() <= 2 ? .close : store.answer(request)
         } _: { server in
             _ = try await S3Attempt(server, bytes: 3 << 20).output()

@@ -90,7 +90,7 @@ import WebSyntax
             }
         }
 
-        /// Begins an upload, whose first two parts are in flight.
+        /// Creates an upload; its first two parts are then in flight.
         mutating func create() throws {
             try begin()
             #expect(wants == ["POST uploads"])
@@ -187,7 +187,7 @@ import WebSyntax
 
     @Test func onlyPartsThatTheServerHasCount() throws {
         let parts = [Session.part(1), Session.part(2), Session.part(3)]
-        // The second part has another ETag there, and the third one another size.
+        // The server's second part has another ETag, and its third part another size.
         var other = parts
         other[1].etag = "other"
         other[2].bytes -= 1
@@ -205,7 +205,7 @@ import WebSyntax
         try session.begin(from: session.checkpoint([Session.part(1), Session.part(2)]))
         try session.answer(200, [:], list([Session.part(1)], isTruncated: true))
         #expect(session.wants == ["GET part-number-marker=1&uploadId=u"])
-        // The same page again ends the listing.
+        // Repeating the same page ends the listing.
         try session.answer(200, [:], list([Session.part(1)], isTruncated: true))
         #expect(session.wants == [2, 3].map(Session.put))
     }
@@ -218,7 +218,7 @@ import WebSyntax
         #expect(failure?.code == "source_changed")
     }
 
-    /// The digest in the checkpoint is continued only from the end of a part that the server has.
+    /// The checkpoint's digest is used only if it ends where a part of the server's list ends.
     @Test(arguments: [(1, true), (2, false)]) func digestIsContinued(count: Int64, isKept: Bool) throws {
         let parts = [Session.part(1)]
         var session = try Session()
@@ -237,14 +237,14 @@ import WebSyntax
         #expect(session.forgets && session.wants == ["POST uploads"])
     }
 
-    /// Every part was stored: the object with their ETag is the result.
+    /// All parts were stored: an object with the matching ETag is the result.
     @Test(arguments: [true, false]) func lostCompletionIsFoundByTheNextAttempt(isThere: Bool) throws {
         let parts = [Session.part(1), Session.part(2), Session.part(3), Session.part(4, bytes: 1)]
         var session = try Session(isRepeat: true)
         try session.begin(from: session.checkpoint(parts))
         try session.answer(404)
         #expect(session.wants == ["HEAD "])
-        // A busy server has not said whether the object is there.
+        // A busy server's error does not say whether the object exists.
         try session.answer(503)
         #expect(session.wants == ["HEAD "])
         try session.answer(200, ["etag": isThere ? S3Answer.etag(of: parts) : "\"other\""])
@@ -327,9 +327,9 @@ import WebSyntax
         return "<ListMultipartUploadsResult>\(entries.joined())</ListMultipartUploadsResult>"
     }
 
-    /// The response to the creation is lost: the list of uploads decides.
+    /// The response to the creation is lost, so the list of uploads decides.
     @Test func lostCreationIsSearched() throws {
-        // One upload without parts is the own one.
+        // The only upload without parts is the one created here.
         var session = try Session()
         try session.begin()
         try session.lose()
@@ -341,7 +341,7 @@ import WebSyntax
         try session.answer(200, [:], list([]))
         #expect(session.wants == [1, 2].map(Session.put))
 
-        // There is none, or only an older one.
+        // The list is empty or contains only an older upload.
         for body in [uploads([]), uploads(["old"], at: "1970-01-12T13:46:30.000Z")] {
             var session = try Session()
             try session.begin()
@@ -350,7 +350,7 @@ import WebSyntax
             #expect(session.wants == ["POST uploads"])
         }
 
-        // There are two, or the store does not say.
+        // The list contains two candidates, or the store refuses to list.
         session = try Session()
         try session.begin()
         try session.lose()
@@ -364,7 +364,7 @@ import WebSyntax
         #expect(session.failure?.code == "connection_lost" && session.wants == [])
     }
 
-    /// The tries of the creation and of the search count together.
+    /// The retries of the creation and of the search share one limit.
     @Test func searchEndsAfterThreeRetries() throws {
         var session = try Session()
         try session.begin()

@@ -6,14 +6,14 @@ import Web
 
 @testable import Kinds
 
-/// What S3 answers for buckets that are new, or served elsewhere.
+/// Redirects from S3 for buckets that are new or in another region.
 @Suite struct S3RedirectTests {
-    /// To where the object is; the query of what was asked for is left out, as AWS may do.
+    /// Redirects to the same path at `server` without the query, which AWS may omit.
     private func pointing(to server: LoopbackServer, status: Int = 307) -> LoopbackServer.Handler {
         { [origin = server.origin] in .redirect(status, to: origin + $0.path) }
     }
 
-    /// Each request is signed for the server that gets it: the store checks.
+    /// The store verifies that each request is signed for the server that receives it.
     @Test(arguments: [1000, 3 << 20], [307, 308]) func requestsFollowToAPermittedServer(bytes: Int, status: Int)
         async throws
     {

@@ -10,7 +10,7 @@ import Web
 
 @testable import Kinds
 
-/// What moto does not do, from a store that is made for it.
+/// Behaviour that moto lacks, tested with a store of our own.
 @Suite struct S3StoreTests {
     private func send(
         _ count: Int, to store: PartStore, createOnly: Bool? = nil,
@@ -54,14 +54,14 @@ import Web
         #expect((size + part - 1) / part <= 10_000)
     }
 
-    /// Its answer was lost: the object with the ETag of this very list of parts is the proof.
+    /// The response to the completion was lost; the object's ETag, computed from the list of parts, proves the success.
     @Test func lostAnswerToTheCompletionIsSettledByTheETag() async throws {
         let store = PartStore()
         store.state.withLock { $0.losesTheAnswer = true }
         try await send(3 << 20, to: store) { output, _ in #expect(output.etag == PartStore.whole(3)) }
     }
 
-    /// The same, when only the next attempt gets to ask.
+    /// The first attempt cannot ask for the object, so the next attempt finds it.
     @Test func lostAnswerToTheCompletionIsSettledByTheNextAttempt() async throws {
         let store = PartStore()
         store.state.withLock { ($0.losesTheAnswer, $0.isSilentAboutTheObject) = (true, true) }
@@ -93,7 +93,7 @@ import Web
         }
     }
 
-    /// Runs a job whose checkpoint, of this target, is there already.
+    /// Runs a job that already has a checkpoint for `target`.
     private func goOn(
         from target: String, file bytes: Int, on handler: @escaping LoopbackServer.Handler,
         _ check: (Upload.Output, LoopbackServer) throws -> Void
@@ -134,7 +134,7 @@ import Web
         }
     }
 
-    /// After a database was restored, a new job may have the number of an older one.
+    /// A new job may have the number of an older one after the database was restored.
     @Test(arguments: [0, 1000])
     func checkpointOfAnotherTargetIsNone(bytes: Int) async throws {
         let store = PartStore()
@@ -155,7 +155,7 @@ import Web
         }
     }
 
-    /// S3 knows `If-None-Match` of the requests that make the object, and of no other.
+    /// S3 supports `If-None-Match` only in the requests that create the object.
     @Test(arguments: [1000, 3 << 20]) func onlyWhatMakesTheObjectSaysCreateOnly(count: Int) async throws {
         let store = PartStore()
         try await send(count, to: store, createOnly: true) { output, server in
@@ -163,7 +163,7 @@ import Web
             let marked = server.requests.filter { $0.header("if-none-match") == "*" }
             #expect(marked.map(\.method) == [count == 1000 ? "PUT" : "POST"])
             #expect(marked.first?.target.contains("uploads") == false)
-            // A refusal would have been taken for one of checksums.
+            // A refusal of the header would have been mistaken for a refusal of checksums.
             #expect(
                 server.requests.filter { $0.method == "PUT" }.allSatisfy { $0.header("x-amz-checksum-sha256") != nil })
         }
@@ -181,7 +181,7 @@ import Web
         }
     }
 
-    /// A 200 whose body is cut off may hold an error: it is asked for again, and what is there decides.
+    /// A cut-off 200 may contain an error, so the completion is requested again and the existing object decides.
     @Test func completionIsReadWhole() async throws {
         let store = PartStore()
         try await LoopbackServer.with { request in

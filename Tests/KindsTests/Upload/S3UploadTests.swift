@@ -83,7 +83,7 @@ struct S3UploadTests {
                     configuration.roots = [folder]
                     configuration.checkpoints = folder
                     configuration.partBytes = 5 << 20
-                    // One part at once.
+                    // Sends one part at a time.
                     if isInOrder { configuration.chunkBytes = 5 << 20 }
                     configuration.credentials = { _ throws(KindFailure) in "AKIDEXAMPLE:secret" }
                     configuration.credentialOrigins = [CredentialOrigin("store=\(endpoint)")].compactMap(\.self)
@@ -129,7 +129,7 @@ struct S3UploadTests {
         }
     }
 
-    /// A run that stops after some parts leaves a checkpoint; the next one sends only what is missing.
+    /// The first run stops after some parts and leaves a checkpoint; the next one sends only the missing parts.
     @Test func interruptedMultipartGoesOn() async throws {
         try await withStore { endpoint, client, upload, folder in
             let bytes = try write((23 << 20) + 5, to: folder + "/file")
@@ -164,7 +164,8 @@ struct S3UploadTests {
         }
     }
 
-    /// What the store has is not read again: a digest that goes on from other bytes shows in the receipt.
+    /// The upload resumes the digest of the checkpoint and does not read the stored bytes again: a forged digest
+    /// appears in the result.
     @Test func digestGoesOnFromTheCheckpoint() async throws {
         try await withStore(isInOrder: true) { endpoint, _, upload, folder in
             let bytes = try write((23 << 20) + 5, to: folder + "/file")
@@ -184,7 +185,7 @@ struct S3UploadTests {
             let checkpoint = CheckpointFile(folder: folder, job: JobID(4))
             var saved = try #require(checkpoint.load())
             let known = Int(try #require(saved.digest).count)
-            // Of whole parts; of all where the cancellation came last.
+            // The digest covers whole parts, or everything if the cancellation came after the last part.
             #expect(known > 0 && (known % (5 << 20) == 0 || known == bytes.count))
             var other = RunningDigest()
             other.update(data: repeatElement(7, count: known))
@@ -236,7 +237,7 @@ struct S3UploadTests {
         }
     }
 
-    /// `https://BUCKET.HOST/KEY`: the bucket's name is in the host, in what is signed, and nowhere else.
+    /// The bucket's name is in the host and in the signature, but not in the path (`https://BUCKET.HOST/KEY`).
     @Test(arguments: [1000, (11 << 20) + 5]) func bucketInTheHostNameIsServedAlike(count: Int) async throws {
         try await withStore { endpoint, client, upload, folder in
             let bytes = try write(count, to: folder + "/file")
@@ -257,7 +258,8 @@ struct S3UploadTests {
         }
     }
 
-    /// An earlier attempt may have got through without its answer: what is there tells, and nothing is left behind.
+    /// An earlier attempt may have succeeded although its response was lost; the existing object shows this, and no
+    /// unfinished upload stays behind.
     @Test(arguments: [1000, (11 << 20) + 5]) func createOnlyIsSettledByWhatIsThere(count: Int) async throws {
         try await withStore { endpoint, client, upload, folder in
             let input = Upload.Input(
@@ -300,7 +302,7 @@ struct S3UploadTests {
         }
     }
 
-    /// From here on the store lets in only a user whose signature it has computed itself, and that by another's code.
+    /// The store verifies signatures with its own implementation and admits only the new user.
     @Test func storeThatChecksEachSignatureTakesThem() async throws {
         try await withStore { endpoint, client, upload, folder in
             let keys = try await user(at: endpoint, client)
@@ -323,7 +325,7 @@ struct S3UploadTests {
                 }
                 #expect(forged?.code == "unauthorized")
             }
-            // Begun, listed, gone on with and taken back.
+            // A multipart upload is created, listed, resumed and deleted.
             _ = try write((23 << 20) + 5, to: folder + "/file")
             let input = Upload.Input(
                 file: folder + "/file", to: endpoint + "/bucket/resumed", style: .s3, credential: "store")
@@ -344,13 +346,13 @@ struct S3UploadTests {
                 await reached.wait()
                 run.cancel()
                 #expect(await run.value?.code == "cancelled")
-                // Kept only where the store has not taken it back.
+                // The checkpoint stays unless the upload was deleted.
                 #expect((CheckpointFile(folder: folder, job: JobID(5)).load() == nil) == isLast)
             }
         }
     }
 
-    /// Makes a user who may do everything, and closes the store to all others.
+    /// Creates a user with all permissions and makes the store refuse everyone else.
     private func user(at endpoint: String, _ client: OutgoingClient) async throws -> String {
         func post(_ path: String, _ body: String, signing: Bool = true) async throws -> [UInt8] {
             let url = try WebURL(parsing: endpoint + path)

@@ -12,7 +12,7 @@ import Web
 
 @testable import Kinds
 
-/// A file with a touched inode is unchanged if its content is; a writer that sets the times back is detected.
+/// A file whose metadata changed counts as unchanged if its content is; a writer that restores the times is detected.
 @Suite struct SameContentTests {
     enum Touch: String, CaseIterable, Sendable {
         case rename, chmod, chown, hardLink
@@ -27,7 +27,7 @@ import Web
         }
     }
 
-    /// Changes one byte, and sets the file's times back.
+    /// Changes one byte and restores the file's times.
     private static func forge(_ path: String, at offset: off_t) -> Bool {
         var facts = stat()
         let file = open(path, O_RDWR)
@@ -135,7 +135,7 @@ import Web
         let store = ResumableServer()
         let pieces = Counter()
         try await LoopbackServer.with { request in
-            // The third piece is refused for good.
+            // The server refuses the third piece permanently.
             request.method == "PATCH" && pieces.next() == 3 ? .respond(400) : store.answer(request)
         } _: { server in
             try await withFolder { folder in
@@ -185,7 +185,7 @@ import Web
     }
 
     /// The server has bytes that the checkpoint's digest does not cover, and they may differ from the file's current
-    /// bytes.
+    /// content.
     @Test func anUploadBeginsAgainIfTheServersBytesCannotBeCompared() async throws {
         try await resume({ Self.forge($0, at: 2 << 20) }, serverIsAhead: true) { result, store, bytes in
             var changed = bytes

@@ -10,7 +10,7 @@ import Web
 
 @testable import Kinds
 
-/// Against a tus server that is not ours.
+/// Uploads to a tus server that is not part of Halyard.
 @Suite(
     .enabled(if: TusServer.program != nil, "tuspyserver is not installed (scripts/test.d/servers)"), .serialized)
 struct TusUploadTests {
@@ -44,7 +44,7 @@ struct TusUploadTests {
             onEnqueue: { _ in })
     }
 
-    /// The content that the server keeps of an upload.
+    /// The content that the server stored for an upload.
     private func content(of output: Upload.Output, in stored: String) throws -> Data {
         let name = try #require(output.location?.split(separator: "/").last)
         return try Data(contentsOf: URL(fileURLWithPath: "\(stored)/\(name)"))
@@ -60,13 +60,13 @@ struct TusUploadTests {
         }
     }
 
-    /// The uploads that the server has: to it, one is there when its content is. The notes beside it (`.info`) do not
-    /// count, since its handler of a piece that was torn off writes them once more, also after a deletion.
+    /// Names of the uploads with content at the server. The `.info` files next to them do not count: the server
+    /// rewrites them when the connection breaks during a piece, even after a deletion.
     private func uploads(in stored: String) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: stored).filter { !$0.contains(".") }
     }
 
-    /// A new attempt, with nothing but the checkpoint, sends what is missing.
+    /// The new attempt has only the checkpoint and sends the missing bytes.
     @Test func interruptedUploadGoesOn() async throws {
         try await withUpload { creation, stored, upload, file, bytes in
             let input = Upload.Input(file: file, to: creation, style: .tus)
@@ -136,7 +136,7 @@ struct TusUploadTests {
         }
     }
 
-    /// Its job was cancelled between two attempts.
+    /// The job was cancelled between two attempts.
     @Test func uploadOfADeadJobIsTakenBack() async throws {
         try await withUpload { creation, stored, upload, file, _ in
             let reached = Signal()

@@ -7,7 +7,8 @@ import Web
 
 @testable import Kinds
 
-/// A server that has stored what was sent and says so in its answer's head: what becomes of the body changes nothing.
+/// The head of the response says that the server has stored the content, so problems with the response's body do not
+/// matter.
 @Suite struct UploadAnswerTests {
     enum Flaw: String, CaseIterable {
         case cut, unknownCoding, badChunk, slow
@@ -74,7 +75,7 @@ import Web
         }
     }
 
-    /// A server may begin its answer at once and end it when it has everything.
+    /// A server may begin its response immediately and end it after it has received everything.
     @Test func answerThatBeginsBeforeTheBodyIsTakenIsWaitedFor() async throws {
         try await LoopbackServer.with { _ in
             .raw(Array("done".utf8), closes: false)
@@ -89,7 +90,7 @@ import Web
         }
     }
 
-    /// A server that refuses a body often closes the connection with its answer.
+    /// A server that refuses a body often closes the connection before its response is complete.
     @Test func refusalIsToldByTheHeadToo() async throws {
         try await LoopbackServer.with { _ in
             .raw(Array("HTTP/1.1 413 X\r\ncontent-length: 100\r\n\r\ntoo l".utf8), closes: true)

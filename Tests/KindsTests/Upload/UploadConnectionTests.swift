@@ -6,7 +6,7 @@ import Web
 @testable import Kinds
 
 @Suite struct UploadConnectionTests {
-    /// The head is larger than the connection's buffers, and a body follows.
+    /// The head is larger than the connection's buffers and is followed by a body.
     @Test(arguments: [40_000, 70_000, 700_000]) func largeHeadOfAnUploadIsSent(bytes: Int) async throws {
         try await LoopbackServer.with { _ in
             .respond(200)
@@ -22,7 +22,7 @@ import Web
         }
     }
 
-    /// Where it went is told, and where it did not go is not.
+    /// The failure names the address only if a connection was attempted.
     @Test func failureNamesTheAddressItWasMetAt() async throws {
         try await LoopbackServer.with {
             $0.path == "/close" ? .close : .respond(500)

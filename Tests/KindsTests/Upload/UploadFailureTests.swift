@@ -10,7 +10,7 @@ import WebSyntax
 
 @testable import Kinds
 
-/// Every way in which `upload` fails before or beside the server's answer has a code of its own.
+/// Each failure of `upload` that the server does not report has its own code.
 @Suite struct UploadFailureTests {
     private func code(
         of input: Upload.Input, _ configure: (inout UploadConfiguration) -> Void = { _ in }
@@ -45,7 +45,7 @@ import WebSyntax
         #expect(given == code)
     }
 
-    /// Also where no systemd runs.
+    /// The message is the same on systems without systemd.
     @Test func aMissingCredentialSaysWhereItBelongs() {
         let configuration = {
             var configuration = UploadConfiguration()
@@ -69,7 +69,7 @@ import WebSyntax
         #expect(code == "credential_not_found")
     }
 
-    /// The limit of the whole, also while the server is only slow.
+    /// The limit of the whole upload also applies while the server is only slow.
     @Test func uploadThatTakesTooLongEnds() async throws {
         try await LoopbackServer.with { _ in
             .silence
@@ -123,7 +123,7 @@ import WebSyntax
         }
     }
 
-    /// Where it cannot be noted how far an upload is, it does not go on as if it were.
+    /// The upload does not continue if it cannot save its progress.
     @Test func checkpointThatCannotBeWrittenFails() async throws {
         try await withFolder { folder in
             try Data(randomBytes(3000, seed: 3)).write(to: URL(fileURLWithPath: folder + "/f"))
@@ -149,7 +149,7 @@ import WebSyntax
         }
     }
 
-    /// nginx's own answer to a file that is too large.
+    /// nginx reports a file that exceeds its limit.
     @Test(.enabled(if: Nginx.isInstalled, "nginx is not installed"))
     func fileThatTheServerDoesNotTakeIsTooLarge() async throws {
         try await Nginx.with { nginx in

@@ -11,7 +11,7 @@ import Web
 @testable import Kinds
 
 @Suite struct UploadTests {
-    /// A folder with another one in it, from which files may be sent.
+    /// Passes `body` a folder with a subfolder `in`, from which files may be sent.
     private func withFolder<T>(_ body: (String) async throws -> T) async throws -> T {
         try await Samples.withFolder { path in
             try FileManager.default.createDirectory(atPath: path + "/in", withIntermediateDirectories: true)
@@ -108,7 +108,7 @@ import Web
             let path = folder + "/in/f"
             try write(Array(repeating: 1, count: 1000), to: path)
             try await LoopbackServer.with { _ in
-                // Sound as a test server: the body has arrived, and now the file grows before the answer.
+                // The body has arrived; the file now grows before the response is sent.
                 try? Data(repeating: 2, count: 2000).write(to: URL(fileURLWithPath: path), options: [])
                 return .respond(200)
             } _: { server in
@@ -126,7 +126,7 @@ import Web
         }
     }
 
-    /// A server that had all bytes would store a mixture of old and new ones.
+    /// A server that received all bytes would store a mixture of old and new content.
     @Test func fileThatChangesWhileItIsReadIsNeverSentWhole() async throws {
         try await withFolder { folder in
             let path = folder + "/in/f"
@@ -134,7 +134,7 @@ import Web
             try await LoopbackServer.with { _ in
                 .respond(200)
             } greeting: { _ in
-                // Same size, same content even, but written to after it was opened.
+                // The size stays the same, but the file is written to after it was opened.
                 let file = open(path, O_WRONLY)
                 defer { close(file) }
                 return pwrite(file, [0], 1, 3 << 20 - 1) == 1 ? .proceed : .close
@@ -179,7 +179,7 @@ import Web
         }
     }
 
-    /// A signature that is no longer taken cannot become valid again: somebody has to make a new one.
+    /// A signature that is no longer accepted cannot become valid again: a user must create a new one.
     @Test(
         arguments: [
             (
@@ -299,7 +299,7 @@ import Web
         }
     }
 
-    /// A page that says it is done has a digest of its own.
+    /// The digest belongs to the server's response page, not to the uploaded file.
     @Test func digestOfTheAnswersOwnPageIsNotThatOfTheFile() async throws {
         let page = Array("stored".utf8)
         let digest = Data(SHA256.hash(data: page)).base64EncodedString()
@@ -314,19 +314,19 @@ import Web
         }
     }
 
-    /// One that needs nothing of it answers before the disk does.
+    /// A server that does not need the body may respond before the client has read it.
     @Test func successIsFasterThanASmallBody() async throws {
         try await withFolder { folder in
             let bytes = randomBytes(300_000, seed: 9)
             try Data(bytes).write(to: URL(fileURLWithPath: folder + "/f"))
-            // Sent with the head, before anything of the body was read.
+            // The server responds to the head, before the client has read any of the body.
             try await LoopbackServer.with(
                 { _ in .silence }, greeting: { _ in .respond(200) }, isEager: true
             ) { server in
                 try await withClient { client in
                     var configuration = UploadConfiguration()
                     configuration.roots = [folder]
-                    // So that the answer is there first.
+                    // The bandwidth limit makes the response arrive before the body is sent.
                     configuration.maxBytesPerSecond = 1_000_000
                     let output = try await Upload(client: client, configuration: configuration).run(
                         Upload.Input(file: folder + "/f", to: server.origin, method: .post),
@@ -337,7 +337,7 @@ import Web
         }
     }
 
-    /// What the server stored of a body that it did not wait for is not known.
+    /// A large body was not received completely before the response, so the server's copy is unknown.
     @Test func successBeforeTheBodyIsNone() async throws {
         try await LoopbackServer.with { _ in
             .respond(201)
@@ -360,7 +360,7 @@ import Web
         try await withFolder { folder in
             let file = folder + "/f"
             try Data("x".utf8).write(to: URL(fileURLWithPath: file))
-            // Beyond what nanoseconds in 64 bits can count.
+            // The year 2300 exceeds the range of nanoseconds in 64 bits.
             try FileManager.default.setAttributes(
                 [.modificationDate: Date(timeIntervalSince1970: 10_413_792_000)], ofItemAtPath: file)
             try await LoopbackServer.with { _ in

@@ -37,7 +37,7 @@ struct UploadToNginxTests {
         }
     }
 
-    /// nginx answers 403 as soon as it has seen the head of the request, and does not want the body.
+    /// nginx responds with 403 as soon as it has read the request's head and does not read the body.
     @Test func earlyRefusalEndsTheSending() async throws {
         try await Nginx.with { nginx in
             let source = nginx.folder + "/source"
@@ -55,7 +55,7 @@ struct UploadToNginxTests {
                         Upload.Input(file: source + "/big", to: nginx.origin + "/readonly/big"),
                         context: OperationContext())
                 }
-                // It waits for 100 before it sends, so the answer is read and not lost in a broken connection.
+                // The client waits for 100 before it sends the body, so a broken connection cannot lose the response.
                 #expect(failure?.code == "unauthorized")
                 #expect(failure?.status == 403)
             }

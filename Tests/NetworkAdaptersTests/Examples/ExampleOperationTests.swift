@@ -9,7 +9,7 @@ import Signals
 import Testing
 import Web
 
-/// A client that may reach the servers of these tests.
+/// A client that may connect to the servers of these tests.
 func loopbackClient() throws -> OutgoingClient {
     var configuration = OutgoingConfiguration()
     configuration.policy = AddressPolicy(allow: [try #require(AllowRule("127.0.0.1"))])
@@ -56,7 +56,7 @@ func loopbackClient() throws -> OutgoingClient {
         await client.shutdown()
     }
 
-    /// Defect 20: HEAD answered 405 used to count as the end of the way, and errors as success.
+    /// Defect 20: a 405 in response to HEAD used to count as the end of the chain, and errors as success.
     @Test func refusedHeadAndLoopsAndErrors() async throws {
         let client = try loopbackClient()
         try await TestServer.with(page) { server in
@@ -71,7 +71,7 @@ func loopbackClient() throws -> OutgoingClient {
         await client.shutdown()
     }
 
-    /// Defect 21: titles used to be found by searching the text, in UTF-8 only, whatever the status.
+    /// Defect 21: titles used to be found by text search, in UTF-8 only, regardless of the status.
     @Test func titlesComeFromAParserWhateverTheEncodingAndTheStatusCounts() async throws {
         let client = try loopbackClient()
         try await TestServer.with(page) { server in
@@ -91,7 +91,7 @@ func loopbackClient() throws -> OutgoingClient {
         await client.shutdown()
     }
 
-    /// Defects 17 and 19: the cause used to be lost, and the result to be set twice.
+    /// Defects 17 and 19: the cause used to be lost, and the result was set twice.
     @Test func causeOfAFailureReachesTheEndOfTheChain() async throws {
         let client = try loopbackClient()
         try await TestServer.with(page) { server in
@@ -112,7 +112,7 @@ func loopbackClient() throws -> OutgoingClient {
         await client.shutdown()
     }
 
-    /// Defect 15: a cancel used to be lost, and the request ran to its end.
+    /// Defect 15: a cancellation used to be lost, and the request ran to completion.
     @Test func cancellingReachesTheServer() async throws {
         let client = try loopbackClient()
         try await TestServer.with(page) { server in
@@ -127,12 +127,12 @@ func loopbackClient() throws -> OutgoingClient {
         await client.shutdown()
     }
 
-    /// Defect 6: the upload used never to start, and to have no method, check or result.
+    /// Defect 6: the upload used to never start, and had no method, status check or result.
     @Test func fileIsUploaded() async throws {
         let client = try loopbackClient()
         let folder = URL(fileURLWithPath: NSTemporaryDirectory()).appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }  // Left over in the folder for such files.
+        defer { try? FileManager.default.removeItem(at: folder) }  // A leftover temporary folder is harmless.
         let file = folder.appendingPathComponent("file.bin")
         let content = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         try Data(content).write(to: file)
@@ -165,7 +165,7 @@ extension UnfurlURLOperation {
     }
 }
 
-/// The durable kind `unfurl`, in memory, in every calling style.
+/// The durable kind `unfurl`, run in memory in each calling style.
 @Suite struct KindStylesTests {
     @Test func unfurlInFiveStyles() async throws {
         let client = try loopbackClient()

@@ -46,7 +46,7 @@ import Testing
         block?.wait()
         #expect(block?.output != nil)
         block = nil
-        // A thread may hold the last link a moment longer.
+        // A thread may keep the last link slightly longer.
         #expect(await released.wait())
     }
 
@@ -116,7 +116,7 @@ import Testing
         #expect(results == [.success, .success, .success, .success])
     }
 
-    /// Defect 29: the link after a cancelled one used to trap for want of a value.
+    /// Defect 29: the link after a cancelled one used to trap because it had no value.
     @Test func linksAfterACancelledOneAreSkippedAndLearnWhy() async {
         let queue = DispatchQueue(label: "suspended")
         queue.suspend()
@@ -155,7 +155,7 @@ import Testing
         #expect(block.output == 1)
     }
 
-    /// Defect 35: a cancelled delayed block used to keep what it captures until it was due.
+    /// Defect 35: a cancelled delayed block used to keep its captured values until it was due.
     @Test func cancelledDelayedLinkReleasesItsCapturesNowAndFinishesWhenDue() {
         let gone = Mutex(false)
         let start = DispatchTime.now()
@@ -192,7 +192,8 @@ import Testing
         #expect(last.output == nil)
     }
 
-    /// Defect 32: the handler used to depend on a force-unwrapped queue; it runs on the link's queue, also when attached late.
+    /// Defect 32: the handler used to depend on a force-unwrapped queue. It runs on the link's queue, even if attached
+    /// late.
     @Test func handlerAttachedLateRunsOnTheQueueOfItsLink() async {
         let queue = DispatchQueue(label: "custom")
         let block = Async.custom(queue: queue) { throw Failed() }
@@ -219,7 +220,7 @@ import Testing
         #expect(await done.wait())
     }
 
-    /// Defect 31: reading the output used to race with the block that sets it.
+    /// Defect 31: reading the output used to race with the block that writes it.
     @Test func outputIsReadWhileBlocksRun() async {
         for _ in 0..<200 {
             let block = Async.background { [1, 2, 3] }

@@ -4,7 +4,7 @@ import Signals
 import Synchronization
 import Testing
 
-/// Defect 34: on Linux the names of Darwin broke the build, and `userInteractive` became `userInitiated` unseen.
+/// Defect 34: Darwin's names did not compile on Linux, and `userInteractive` silently became `userInitiated`.
 @Suite struct QoSTests {
     @Test func blocksSeeTheQoSThatWasAskedFor() {
         let first = Async.userInteractive { qos_class_self().description }
@@ -42,7 +42,7 @@ import Testing
         #expect(await onThread { qos_class_self().description } == "Unspecified")
     }
 
-    /// Code written for Darwin uses these names to compare classes, also in blocks of plain queues.
+    /// Code written for Darwin compares classes by these names, including in blocks of plain queues.
     @Test func blocksOfAGlobalQueueSeeItsClass() async {
         let classes: [DispatchQoS.QoSClass] = [.userInitiated, .utility, .background]
         for qos in classes {
@@ -75,7 +75,7 @@ import Testing
         #expect(qos_class_t(rawValue: 77).description == "Unknown")
     }
 
-    /// Defect 33: it used to return before the work was done.
+    /// Defect 33: `Apply` used to return before the work was done.
     @Test func applyReturnsWhenEveryIndexCameOnce() {
         let seen = Mutex<[Int]>([])
         let qos = Mutex<Set<String>>([])

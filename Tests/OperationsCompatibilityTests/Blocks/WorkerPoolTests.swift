@@ -5,7 +5,7 @@ import Signals
 import Synchronization
 import Testing
 
-/// Threads of the shared queues look for more blocks for a moment before they leave.
+/// Threads of the shared queues briefly look for more blocks before they leave.
 @Suite struct WorkerPoolTests {
     @Test func aBlockMayWaitForALaterOneOfItsQueue() async {
         for _ in 0..<100 {
@@ -39,7 +39,7 @@ import Testing
                 group.addTask {
                     for number in 0..<500 {
                         let block = Async.userInitiated(run)
-                        // Waiting lets the threads run out of blocks and leave.
+                        // Waiting makes the threads run out of blocks and leave.
                         if number % 50 == 0 { _ = await onThread { block.wait() } }
                     }
                 }

@@ -31,7 +31,7 @@ import Testing
         #expect(delays.withLock { $0 } == [1, 2])
     }
 
-    /// One attempt used to be an assertion failure.
+    /// A single attempt used to be an assertion failure.
     @Test func oneAttemptIsASingleCall() {
         let calls = Shared(0)
         let future = Future.retry(attempts: 1, delay: .seconds(1)) {

@@ -3,8 +3,8 @@
     import Foundation
     import Testing
 
-    /// Client programs compiled against the module under test: Swift 6 language mode refuses code with data races and
-    /// compiles other code, which also compiles in Swift 5 language mode.
+    /// Client programs compiled against the module under test. The Swift 6 language mode refuses programs with data
+    /// races; the legal programs compile in both modes.
     @Suite struct SendableBoundaryTests {
         @Test func racingClosuresAreErrors() throws {
             let errors = try compile(Self.declarations + Self.racing, mode: 6, "-typecheck")
@@ -112,11 +112,11 @@
                 .filter { $0.element.hasSuffix(mark) }.map { $0.offset + 1 }
         }
 
-        /// - Returns: The lines of the errors.
+        /// - Returns: The line numbers of the errors.
         private func compile(_ program: String, mode: Int, _ action: String) throws -> [Int] {
             let folder = FileManager.default.temporaryDirectory.appendingPathComponent("boundary-\(UUID().uuidString)")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            // A leftover folder is small and harmless.
+            // A leftover temporary directory is harmless.
             defer { try? FileManager.default.removeItem(at: folder) }
             let source = folder.appendingPathComponent("Client.swift")
             try program.write(to: source, atomically: true, encoding: .utf8)

@@ -4,8 +4,8 @@ import Operations
 import Signals
 import Testing
 
-/// Waiting for results that never come: a released promise, a callback that is never called. Each wait used to last
-/// forever, even if the task was cancelled.
+/// Waits for results that never arrive, because the promise was released or the callback is never called. Each wait
+/// used to last forever, even after cancellation.
 @Suite struct AbandonedTests {
     private func abandoned<E>(_: E.Type = E.self) -> Future<Int, E> { Promise<Int, E>().future }
 
@@ -38,7 +38,7 @@ import Testing
         #expect(try await promise.future.get() == 1)
     }
 
-    /// The promise keeps the first waiting task itself, and the others in handlers.
+    /// The promise stores the first waiting task directly, and further ones in handlers.
     @Test func everyTaskThatWaitsForAPromiseIsServed() async throws {
         for _ in 0..<200 {
             let promise = Promise<Int, PlainError>()
@@ -115,7 +115,7 @@ import Testing
         #expect(failing.error == Failed(2))
     }
 
-    /// The leak is reported as with `CheckedContinuation`. These tests read the standard error of separate processes.
+    /// The leak is reported as by `CheckedContinuation`. The tests read the standard error of separate processes.
     @Test func aTaskThatWaitsForAReleasedPromiseIsReported() async {
         await #expect(processExitsWith: .success) { await reportsLeak { $0.future } }
         await #expect(processExitsWith: .success) {
@@ -156,7 +156,7 @@ import Testing
     }
 }
 
-/// Releases a promise while a task waits for a future that was derived from it.
+/// Checks that releasing a promise is reported while a task waits for a future derived from it.
 private func reportsLeak(_ derive: (Promise<Int, Failed>) -> Future<Int, Failed>) async {
     let report = Report()
     var promise: Promise<Int, Failed>? = Promise()
@@ -169,9 +169,9 @@ private func reportsLeak(_ derive: (Promise<Int, Failed>) -> Future<Int, Failed>
     _ = await task.result
 }
 
-/// Reads the next text on the standard error of this process.
+/// Reads the next text that this process writes to its standard error.
 private struct Report {
-    /// Kept until the end of the process, which may write more.
+    /// The pipe stays open, because the process may write more later.
     private static let pipe = Pipe()
 
     init() { dup2(Self.pipe.fileHandleForWriting.fileDescriptor, STDERR_FILENO) }

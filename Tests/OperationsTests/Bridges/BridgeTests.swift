@@ -5,7 +5,7 @@ import Signals
 import Synchronization
 import Testing
 
-/// Doubles a number; fails on a negative one; on zero waits until it is cancelled.
+/// Doubles a number, fails for a negative one, and for zero waits until it is cancelled.
 struct Doubling: TypedOperation {
     let started = Signal()
     let sawCancellation = Signal()
@@ -23,7 +23,7 @@ struct Doubling: TypedOperation {
     }
 }
 
-/// The styles that one operation has, each as a function from input to result, with a token that cancels.
+/// The API styles of one operation, each as a function from input to result with a cancellation token.
 enum Style: CaseIterable {
     case awaited, future, operation, linearOperation, callback
     case fromFunction, fromFuture, fromCallback, fromOperation, fromLinearOperation, retried
@@ -93,7 +93,7 @@ enum Style: CaseIterable {
         #expect(await style.run(Doubling(), -3, .none) == .failure(.failed(-3)))
     }
 
-    /// Defect 28: cancellation used to cross no bridge.
+    /// Defect 28: bridges between styles used to lose cancellation.
     @Test(arguments: Style.allCases) func cancellationReachesTheWork(style: Style) async {
         let source = CancellationTokenSource()
         let work = Doubling()
@@ -234,7 +234,7 @@ enum Style: CaseIterable {
         #expect(try await Future<Int, Failed>(value: 8).observe(on: DispatchQueue.main).get() == 8)
     }
 
-    /// Defect 18: waiting used to need a blocked thread and a forced unwrap.
+    /// Defect 18: waiting used to block a thread and force-unwrap the result.
     @Test func aRunCancelledAtAnyMomentEndsOnce() async {
         for _ in 0..<200 {
             let source = CancellationTokenSource()

@@ -5,10 +5,10 @@ import Signals
 import Synchronization
 import Testing
 
-/// A failure type without a value for cancellation.
+/// A failure type that cannot represent cancellation.
 enum PlainError: Error, Equatable { case broken, noResult }
 
-/// Waiting for operations that are cancelled before their queue reaches them. Each of these used to crash the process.
+/// Waits for operations that are cancelled before their queue starts them. Each of these used to crash the process.
 @Suite struct CancelledWaitTests {
     /// An operation that never finishes by itself.
     final class Plain: AsyncResultOperation<Int, PlainError>, @unchecked Sendable {
@@ -23,7 +23,7 @@ enum PlainError: Error, Equatable { case broken, noResult }
     enum Queue: CaseIterable {
         case foundation, linear
 
-        /// Adds an operation that executes until `gate` opens, and then `operation`.
+        /// Adds an operation that executes until `gate` opens, followed by `operation`.
         func add(_ operation: Operation, behind gate: Gated) {
             switch self {
             case .foundation:

@@ -6,7 +6,6 @@ import Synchronization
 import Testing
 
 @Suite struct CallbackTests {
-    /// Runs as the main thread does.
     @Test @MainActor func knownResultCallsBackBeforeOnReturnsOnMain() {
         let calls = Shared<[String]>([])
         Future<Int, Failed>(value: 1).on(
@@ -47,7 +46,7 @@ import Testing
         #expect(calls.value == ["A", "map", "B"])
     }
 
-    /// Defect 25: a callback attached inside another used to overtake the older ones.
+    /// Defect 25: a callback attached inside another one used to run before the older ones.
     @Test @MainActor func callbackAttachedInsideACallbackRunsAfterTheOlderOnes() {
         let promise = Promise<Int, Never>()
         let calls = Shared<[String]>([])
@@ -62,7 +61,8 @@ import Testing
         #expect(calls.value == ["A", "B", "C", "nested"])
     }
 
-    /// Defect 25: after a resolution on another thread, a callback attached on the main thread used to overtake.
+    /// Defect 25: a callback attached on the main thread used to run before callbacks that were waiting for that
+    /// thread.
     @Test @MainActor func callbackAttachedOnMainDoesNotOvertakeThoseThatWaitForMain() {
         let promise = Promise<Int, Never>()
         let calls = Shared<[String]>([])
@@ -75,16 +75,17 @@ import Testing
         #expect(calls.value == ["A", "B", "C"])
     }
 
-    /// The thread that resolves then finds nothing left to deliver, and must not keep later callbacks from being delivered.
+    /// Main delivers the older callbacks first, so the resolving thread finds none; later callbacks must still be
+    /// delivered.
     @Test @MainActor func callbackComesAfterMainTookOlderOnesAlong() async {
         let delivered = Signal()
-        // Without a suspension, in which another test could set another default.
+        // A suspension would let another test change the default scheduler.
         func takeAlong() {
             let promise = Promise<Int, Never>()
             let future = promise.future
             let calls = Shared<[String]>([])
             let (resolving, taken, resolved) = (Signal(), Signal(), Signal())
-            // Holds the thread that resolves between the result and the callback.
+            // Holds the resolving thread between storing the result and calling back.
             let held = future.map { number in
                 resolving.send()
                 return taken.wait() ? number : 0

@@ -144,7 +144,7 @@ import Testing
 }
 
 @Suite struct RetryTests {
-    /// Defect 27: jitter and cancellation were missing.
+    /// Defect 27: retries used to lack jitter and cancellation.
     @Test func policyDecidesWithJitterAndCancellationEndsTheWait() async {
         let source = CancellationTokenSource()
         let draws = Mutex(0)

@@ -4,10 +4,10 @@ import Signals
 import Synchronization
 import Testing
 
-/// Defect 26: what used to recurse once for each member, or to take quadratic time. Each runs on a thread with the small
-/// stack of a secondary thread.
+/// Defect 26: long chains used to recurse once per member or take quadratic time. Each test runs on a secondary thread,
+/// whose stack is small.
 @Suite struct LongChainTests {
-    /// Under the sanitizer, which knows every lock, a length that can be waited for.
+    /// A shorter length keeps the test fast under the thread sanitizer, which tracks every lock.
     static let length = isSanitized ? 5000 : 100_000
 
     @Test func resolvingALongChain() async {
@@ -95,7 +95,7 @@ import Testing
     }
 }
 
-/// Closures that call back into their caller. Each level of these used to take a stack frame.
+/// Closures that call back into their caller. Each level used to take a stack frame.
 @Suite struct NestedCallTests {
     static let depth = LongChainTests.length
 
@@ -179,7 +179,7 @@ import Testing
         #expect(isGone)
     }
 
-    /// A thread that waits inside a deep call runs the postponed calls, since it may wait for one of them.
+    /// A thread that waits inside a deep call runs the postponed calls, because its result may depend on one of them.
     @Test func waitingInsideADeepCallEnds() async {
         @Sendable func descend(_ number: Int) -> Future<Int, Failed> {
             Future<Int, Failed>(value: number).flatMap { number in
@@ -221,7 +221,7 @@ import Testing
         #expect(later(.success(1)).observe(on: DispatchQueue.main).wait() == .success(1))
     }
 
-    /// Defect 27: a transformation pinned to the main thread used to deadlock with a main thread that waits.
+    /// Defect 27: a transformation pinned to the main thread used to deadlock if the main thread waited for its result.
     @Test @MainActor func mainThreadDoesWhatWaitsForItWhileItWaits() {
         let promise = Promise<Int, Failed>()
         let pinned = promise.future.observe(on: DispatchQueue.main).map { $0 + 1 }

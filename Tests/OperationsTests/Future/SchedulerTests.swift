@@ -4,10 +4,10 @@ import Signals
 import Synchronization
 import Testing
 
-/// Serialized, since the default scheduler is one for the process; the other suites use it only on the main thread, where
-/// this one gives it back before it lets go.
+/// Serialized because the process has one default scheduler. Other suites use it only on the main thread, and these
+/// tests restore it before they leave that thread.
 @Suite(.serialized) struct SchedulerTests {
-    /// Defect 23: on a server nothing drains the main queue, and the default could not be changed safely.
+    /// Defect 23: on a server nothing runs the main queue, and changing the default was unsafe.
     @Test @MainActor func defaultIsReadWhenTheCallbackIsAttached() {
         let original = Scheduler.default
         let promise = Promise<Int, Never>()

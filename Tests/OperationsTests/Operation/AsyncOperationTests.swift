@@ -5,7 +5,7 @@ import Signals
 import Synchronization
 import Testing
 
-/// Finishes when told, from another thread.
+/// An operation that a test finishes from any thread.
 final class Gated: AsyncOperation, @unchecked Sendable {
     let started = Signal()
     private let runs = Mutex(0)
@@ -17,7 +17,7 @@ final class Gated: AsyncOperation, @unchecked Sendable {
     }
 }
 
-/// Finishes inside `main()`.
+/// An operation that finishes inside `main()`.
 final class Noted: AsyncOperation, @unchecked Sendable {
     private let body: @Sendable () -> Void
     init(_ body: @escaping @Sendable () -> Void = {}) { self.body = body }
@@ -39,7 +39,7 @@ final class Noted: AsyncOperation, @unchecked Sendable {
         await onThread { queue.waitUntilAllOperationsAreFinished() }
     }
 
-    /// Defect 1: a second start used to run main again and to take `isFinished` back.
+    /// Defect 1: a second start used to run `main()` again and reset `isFinished`.
     @Test func startingAgainDoesNothing() {
         let operation = Gated()
         operation.start()
@@ -61,7 +61,7 @@ final class Noted: AsyncOperation, @unchecked Sendable {
         }
     }
 
-    /// Defect 2: finishing twice, or before the start, used to upset the accounting of the queue.
+    /// Defect 2: finishing twice, or before the start, used to corrupt the queue's counts.
     @Test func finishIsIdempotentAndMayComeBeforeTheStart() async {
         let operation = Gated()
         operation.finish()
@@ -108,7 +108,7 @@ final class Noted: AsyncOperation, @unchecked Sendable {
         }
     }
 
-    /// Defect 3: `isExecuting` and `isFinished` used to change in two steps, so that both could be seen.
+    /// Defect 3: `isExecuting` and `isFinished` used to change in two steps, so an observer could see both set.
     @Test func noObserverSeesBothExecutingAndFinished() async {
         for _ in 0..<200 {
             let operation = Gated()
@@ -122,9 +122,9 @@ final class Noted: AsyncOperation, @unchecked Sendable {
         }
     }
 
-    // The sanitizer needs memory of its own for each byte.
+    // The sanitizer needs additional memory for each byte.
     #if !SANITIZED
-        /// Defect 4: every operation used to bring a dispatch queue of its own to serve as a lock.
+        /// Defect 4: every operation used to have its own dispatch queue as a lock.
         @Test func operationTakesHardlyMoreMemoryThanAPlainOne() async {
             await #expect(processExitsWith: .success) {
                 let count = 50_000
@@ -136,7 +136,7 @@ final class Noted: AsyncOperation, @unchecked Sendable {
                             separator: " ")[1]
                         return try #require(Int(pages)) * 4096
                     }
-                    // Nothing is given back in between, so that none is made in the place of another.
+                    // Operations are kept, so that a new one cannot reuse the memory of an old one.
                     let before = try resident()
                     for _ in 0..<count { kept.append(make()) }
                     return try resident() - before
@@ -177,7 +177,7 @@ final class Noted: AsyncOperation, @unchecked Sendable {
         #expect(!operation.isCancelled)
     }
 
-    /// Defect 15: a cancel between the check and the creation of the underlying task used to be lost.
+    /// Defect 15: a cancellation between the check and the creation of the underlying task used to be lost.
     @Test func registrationMissesNoCancellation() {
         let operation = Gated()
         operation.start()
@@ -197,7 +197,7 @@ final class Noted: AsyncOperation, @unchecked Sendable {
         #expect(isStopped.value)
     }
 
-    /// Defect 16: a manually started operation that nobody holds used to vanish.
+    /// Defect 16: a manually started operation without other references used to be released while executing.
     @Test func executingOperationKeepsItselfAlive() {
         let gate = Mutex<(@Sendable () -> Void)?>(nil)
         let gone = Mutex(false)
@@ -228,7 +228,7 @@ final class Noted: AsyncOperation, @unchecked Sendable {
         #expect(gone.withLock { $0 })
     }
 
-    /// Defect 5: without observers on Linux, completion must be visible otherwise.
+    /// Defect 5: completion must be visible without key-value observing, which Linux lacks.
     @Test func completionBlockDependentsAndWaitersLearnOfTheFinish() async {
         let operation = Gated()
         let completed = Signal()
@@ -240,7 +240,7 @@ final class Noted: AsyncOperation, @unchecked Sendable {
         #expect(await completed.wait())
     }
 
-    /// Defect 7: the message of a missing main used to name a method that does not exist.
+    /// Defect 7: the message for a missing `main()` used to name a nonexistent method.
     @Test func missingMainTrapsWithAClearMessage() async throws {
         let result = try await #require(
             processExitsWith: .failure, observing: [\.standardErrorContent]

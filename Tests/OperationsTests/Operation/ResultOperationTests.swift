@@ -10,13 +10,13 @@ enum WorkError: CancellationFailure, Equatable {
     case failed(Int)
 }
 
-/// Finishes when told.
+/// An operation that a test finishes.
 final class Work: AsyncResultOperation<Int, WorkError>, @unchecked Sendable {
     let started = Signal()
     override func main() { started.send() }
 }
 
-/// Succeeds with its number, or fails.
+/// An operation that finishes immediately with the given outcome.
 final class Produce: AsyncResultOperation<Int, WorkError>, @unchecked Sendable {
     let outcome: Result<Int, WorkError>
     init(_ outcome: Result<Int, WorkError>) { self.outcome = outcome }
@@ -54,7 +54,7 @@ final class Describe: ChainedAsyncResultOperation<Int, String, WorkError>, @unch
         #expect(seen.withLock { $0 } == [.success(1), .success(1), .success(1)])
     }
 
-    /// Defect 9: a plain cancel, and so `cancelAllOperations()`, used to kill the process.
+    /// Defect 9: a plain cancel, and therefore `cancelAllOperations()`, used to kill the process.
     @Test func cancelAllNeedsNoOverride() async {
         let queue = OperationQueue()
         let executing = Work()
@@ -95,7 +95,7 @@ final class Describe: ChainedAsyncResultOperation<Int, String, WorkError>, @unch
         #expect(!work.isCancelled)
     }
 
-    /// Defect 11: a finish after a cancel used to replace the cancellation.
+    /// Defect 11: a finish after a cancellation used to replace it.
     @Test func finishAfterACancelEndsTheOperationAndKeepsTheCancellation() {
         let work = Work()
         work.start()
@@ -124,7 +124,7 @@ final class Describe: ChainedAsyncResultOperation<Int, String, WorkError>, @unch
         }
     }
 
-    /// Defect 13: a plain finish used to trap unless cancelled.
+    /// Defect 13: `finish()` without a result used to trap unless the operation was cancelled.
     @Test func finishWithoutAResultIsLegalAndFinal() {
         let work = Work()
         work.start()
@@ -135,7 +135,7 @@ final class Describe: ChainedAsyncResultOperation<Int, String, WorkError>, @unch
         #expect(work.result == nil)
     }
 
-    /// Defect 14: who waits for the result of an operation that was cancelled outside a queue learns of it at once.
+    /// Defect 14: callers waiting for the result of an operation cancelled outside a queue are resumed immediately.
     @Test func cancelOutsideAQueueIsKnownToThoseWhoWaitForTheResult() async {
         let work = Work()
         work.cancel()
@@ -208,7 +208,7 @@ final class Describe: ChainedAsyncResultOperation<Int, String, WorkError>, @unch
         #expect(second.result == .success("5"))
     }
 
-    /// Defect 17: a dependency that is a plain result operation used to be ignored.
+    /// Defect 17: a plain result operation as dependency used to be ignored.
     @Test func inputIsTheOutputOfTheFirstDependencyThatFits() async {
         final class Words: AsyncResultOperation<String, WorkError>, @unchecked Sendable {
             override func main() { finish(with: .success("word")) }
@@ -224,7 +224,8 @@ final class Describe: ChainedAsyncResultOperation<Int, String, WorkError>, @unch
         #expect(last.input == 1)
     }
 
-    /// Defect 17: with two of the same type, or outputs of type Any, a cast cannot tell which was meant.
+    /// Defect 17: with two dependencies of the same output type, or of type `Any`, a cast cannot determine the intended
+    /// one.
     @Test func namedSupplierWinsOverTheOrderOfDependencies() async {
         let one = Produce(.success(1))
         let two = Produce(.success(2))
@@ -235,7 +236,7 @@ final class Describe: ChainedAsyncResultOperation<Int, String, WorkError>, @unch
         #expect(last.result == .success("2"))
     }
 
-    /// Defect 17: the cause used to be replaced by "missing input".
+    /// Defect 17: "missing input" used to replace the cause.
     @Test func upstreamFailureAndCancellationArePropagated() async {
         let failed = Produce(.failure(.failed(7)))
         let middle = Describe()
@@ -278,7 +279,8 @@ final class Describe: ChainedAsyncResultOperation<Int, String, WorkError>, @unch
         #expect(untranslated.result == .failure(.failed(-1)), "main sees no input")
     }
 
-    /// The cause used to be lost if the failure types differ and nothing is overridden.
+    /// The cause used to be lost if the failure types differed and the operation did not override
+    /// `failure(fromUpstream:)`.
     @Test func causeIsPassedOnAlthoughFailureTypesDiffer() async {
         final class Foreign: AsyncResultOperation<Int, Failed>, @unchecked Sendable {
             override func main() { finish(with: .failure(Failed(4))) }

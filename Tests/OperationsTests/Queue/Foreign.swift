@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// An asynchronous operation of somebody else's, which tells nobody but Foundation.
+/// An asynchronous operation of a class that this module does not know. It reports its state only to Foundation.
 final class Foreign: Operation, @unchecked Sendable {
     private let body: @Sendable () -> Void
     private let phase = Mutex((executing: false, finished: false))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Operations
 
-/// When a queue looks for cancelled operations of foreign classes.
+/// The intervals at which a queue checks foreign operations for cancellation.
 @Suite struct ForeignOperationsTests {
     private let second: UInt64 = 1_000_000_000
     private let shortest: UInt64 = 10_000_000
@@ -27,7 +27,7 @@ import Testing
         var now = second
         var checks = 0
         var next = operations.firstCheck(now: now)
-        // An hour, in which a check every 10 ms would be 360,000 wake-ups.
+        // A check every 10 ms would mean 360,000 wake-ups in this hour.
         while let check = next, now < 3600 * second {
             #expect(check.delay >= shortest && check.delay <= second)
             checks += 1

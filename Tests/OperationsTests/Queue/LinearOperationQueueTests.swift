@@ -5,7 +5,7 @@ import Signals
 import Synchronization
 import Testing
 
-/// A queue of operations: what it runs, its settings and its limit.
+/// The operations, settings and limit of a queue.
 @Suite struct LinearOperationQueueTests {
     @Test func runsEveryKindOfOperation() async {
         let queue = LinearOperationQueue()
@@ -92,7 +92,7 @@ import Testing
         #expect(queue.maxConcurrentOperationCount == LinearOperationQueue.defaultMaxConcurrentOperationCount)
     }
 
-    /// Adding an operation that was finished before its start used to end the process.
+    /// Adding an operation that had finished before its start used to end the process.
     @Test func operationFinishedBeforeItIsAddedLeavesTheQueue() async {
         let queue = LinearOperationQueue()
         let finished = Gated()

@@ -3,9 +3,9 @@ import Operations
 import Signals
 import Testing
 
-/// Cancelled operations finish though their dependencies do not.
+/// Cancelled operations finish even if their dependencies never do.
 @Suite struct QueueCancellationTests {
-    /// No other event here makes the queue check its operations.
+    /// Only the cancellation makes the queue check its operations.
     @Test func cancelBreaksACycleOfPlainOperations() async {
         let queue = LinearOperationQueue()
         let log = Log()
@@ -50,7 +50,7 @@ import Testing
         waiting.cancel()
         await onThread { queue.waitUntilAllOperationsAreFinished() }
         #expect(waiting.isFinished && waiting.mainRuns == 0)
-        // Its place serves the next one, which the old dependency must not wake.
+        // The next operation reuses the slot, and the old dependency must not wake it.
         let next = Noted()
         let gate = Gated()
         next.addDependency(gate)

@@ -4,7 +4,7 @@ import Signals
 import Synchronization
 import Testing
 
-/// Operations that wait for others, of whatever class and in whatever queue.
+/// Operations that depend on others, regardless of their class and queue.
 @Suite struct QueueDependencyTests {
     @Test func dependenciesAreKeptAcrossQueuesAndKinds() async {
         let queue = LinearOperationQueue()
@@ -71,7 +71,7 @@ import Testing
         await queue.waitUntilAllOperationsAreFinished()
         #expect(await completed.wait())
 
-        // The operation executes asynchronously and finishes later.
+        // This operation executes asynchronously and finishes later.
         let gate = Signal()
         let started = Signal()
         let executing = Foreign {

@@ -2,9 +2,9 @@ import Testing
 
 @testable import Operations
 
-/// The steps of a queue, one after the other, in orders that threads take only now and then.
+/// The steps of a queue, one after the other, in orders that threads rarely take.
 @Suite struct QueueStateTests {
-    /// A worker looks for its next operation.
+    /// Performs the step in which a worker takes its next operation.
     private static func start(_ state: inout QueueState) -> QueueState.Handle? {
         state.search()
         return state.next()?.handle
@@ -16,7 +16,7 @@ import Testing
         return handle
     }
 
-    /// The handles are sorted, since a set has no order that the seed could repeat.
+    /// Sorts the handles, because a set's order is not reproducible from the seed.
     private static func one(
         of handles: some Sequence<QueueState.Handle>, using random: inout Seeded
     ) -> QueueState.Handle? {
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    /// I2 and I3, and no slot is lost: at the end, as many operations start as before.
+    /// I2, I3, and no slot is lost: at the end, as many operations can start as at the beginning.
     @Test func randomStepsStartEachOperationOnceAndKeepTheSlots() {
         let seed = UInt64.random(in: 0 ... .max)
         var random = Seeded(state: seed)
@@ -77,7 +77,7 @@ import Testing
                 case 4:
                     guard let running else { break }
                     executing.remove(running)
-                    // Not ready by its own word, or because of a new dependency.
+                    // The operation reports that it is not ready, or has a new dependency.
                     let dependency = chosen == running ? nil : chosen.flatMap { operations[$0] }
                     _ = state.park(running, for: Bool.random(using: &random) ? [dependency].compactMap(\.self) : [])
                     state.satisfyOne(running)

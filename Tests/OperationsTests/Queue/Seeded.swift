@@ -1,4 +1,4 @@
-/// A generator that repeats itself from the same seed.
+/// A random number generator whose sequence is reproducible from its seed.
 struct Seeded: RandomNumberGenerator {
     var state: UInt64
     mutating func next() -> UInt64 {

@@ -8,7 +8,7 @@ import WebSyntax
 @testable import Web
 
 @Suite struct OutgoingClientTests {
-    /// Nothing is listening for these; were one of them tried, the failure would be another one.
+    /// Nothing listens at these addresses, so an attempt to connect would cause another failure.
     @Test(
         arguments: [
             "http://127.0.0.1/", "http://localhost/", "http://localhost./", "http://2130706433/", "http://0x7f.1/",
@@ -24,7 +24,7 @@ import WebSyntax
         }
     }
 
-    /// The same answer whether something listens at the port or not.
+    /// The failure is the same whether the port is open or not.
     @Test func refusalDoesNotTellWhetherThePortIsOpen() async throws {
         try await LoopbackServer.with { _ in
             .respond(200)
@@ -62,7 +62,7 @@ import WebSyntax
         }
     }
 
-    /// Some servers send the body of an answer to HEAD all the same, when the next request is already on its way.
+    /// Some servers send a body in response to HEAD, which arrives when the next request has been sent.
     @Test func bytesOfTheLastAnswerAreNotTakenForTheNext() async throws {
         let count = Mutex(0)
         try await LoopbackServer.with { _ in

@@ -10,7 +10,7 @@ import WebSyntax
 
 @testable import Web
 
-/// Happy Eyeballs: which address is tried when, and which are remembered as dead.
+/// Happy Eyeballs: the order of connection attempts, and the addresses remembered as dead.
 @Suite struct ConnectionRaceTests {
     private func addresses(_ texts: String...) -> [IPAddress] { texts.compactMap { IPAddress($0) } }
 
@@ -62,7 +62,7 @@ import WebSyntax
     }
 }
 
-/// Servers with addresses that do not answer.
+/// Servers with addresses that never respond.
 @Suite struct DeadAddressTests {
     private func withNames<T>(
         _ addresses: [String], _ body: (OutgoingClient) async throws -> T
@@ -76,8 +76,8 @@ import WebSyntax
         return try result.get()
     }
 
-    /// With one or two silent addresses, the working one is found long before the connection timeout; and the next
-    /// connection does not try the silent ones first.
+    /// The client reaches the working address long before the connection timeout despite one or two silent ones, and
+    /// the next connection does not try the silent ones first.
     @Test(arguments: [1, 2]) func silentAddressesCostAQuarterOfASecondEachAndOnlyOnce(count: Int) async throws {
         try await LoopbackServer.with { _ in
             .text("<title>T</title>")
@@ -90,7 +90,7 @@ import WebSyntax
                     #expect(response.isSuccess && "\(response.address)" == "127.0.0.1")
                 }
                 #expect(first >= .milliseconds(250 * count) && first < client.configuration.limits.connect)
-                // A different name each time, so that each request opens a connection.
+                // Each request uses another name, so that it opens a connection.
                 let log = ConnectionLog { Timestamp(milliseconds: 0) }
                 try await ConnectionLog.$current.withValue(log) {
                     _ = try await get("http://other.example:\(server.port)/", client)
@@ -119,7 +119,7 @@ import WebSyntax
         }
     }
 
-    /// The losing connections are closed without any data.
+    /// Losing connections are closed without sending any data.
     @Test func onlyTheWinnerIsUsed() async throws {
         try await LoopbackServer.with { _ in
             .respond(200)
@@ -145,7 +145,7 @@ import WebSyntax
         }
     }
 
-    /// An address whose family arrived late is tried when all others have failed.
+    /// An address that arrives late is tried after all others have failed.
     @Test func addressThatTheNameServerGaveLateIsTriedInTheEnd() async throws {
         try await LoopbackServer.with { _ in
             .respond(200)

@@ -8,7 +8,7 @@ import WebSyntax
 
 @testable import Web
 
-/// Through a real proxy, which is told addresses that were judged here.
+/// Requests through a real proxy, which receives only checked addresses.
 @Suite(.enabled(if: Tinyproxy.isInstalled, "tinyproxy is not installed"))
 struct ProxyTests {
     private func configuration(_ proxy: String, secret: String? = nil) -> OutgoingConfiguration {
@@ -18,7 +18,7 @@ struct ProxyTests {
         return configuration
     }
 
-    /// The proxy lets addresses through and no names: so it is the address that it was told.
+    /// The proxy accepts addresses but no names, so the success shows that it received the address.
     @Test func nameIsConnectedAtItsJudgedAddress() async throws {
         try await Tinyproxy.with(user: "ana canary") { proxy in
             try await LoopbackServer.with { _ in
@@ -32,7 +32,7 @@ struct ProxyTests {
                     #expect(request.header("host") == "localhost:\(server.port)")
                     #expect(!request.headers.contains { $0.name.hasPrefix("proxy") || $0.value.contains("canary") })
                 }
-                // And it is the proxy that connects: without the password nothing comes.
+                // The connection goes through the proxy: it fails without the password.
                 try await withClient(configuration(proxy)) { client in
                     let failure = await failure { () async throws(KindFailure) in try await get(server.origin, client) }
                     #expect(failure?.code == "proxy_failed" && failure?.status == 407)
@@ -72,12 +72,12 @@ struct ProxyTests {
         }
     }
 
-    /// The proxy could reach it, and is not even asked.
+    /// The proxy could reach the address, but the client does not even connect to the proxy.
     @Test func addressIsJudgedBeforeTheProxyIsAsked() async throws {
         try await LoopbackServer.with { _ in
             .respond(200)
         } _: { server in
-            // The server stands for the proxy: whoever asked it would be seen.
+            // This server plays the proxy, so it would see a connection.
             var configuration = configuration(server.origin)
             configuration.policy.allow = []
             try await withClient(configuration) { client in
@@ -104,7 +104,7 @@ struct ProxyTests {
             }
             try await withClient(configuration("http://127.0.0.1:1")) { client in
                 for _ in 0..<6 {
-                    // Not the host's fault, so it is not left alone for it.
+                    // A failure of the proxy does not count against the host.
                     let failure = await failure { () async throws(KindFailure) in try await get(server.origin, client) }
                     #expect(failure?.code == "proxy_failed" && failure?.isRetryable == true)
                     #expect(failure?.message.contains("http://127.0.0.1:1") == true)

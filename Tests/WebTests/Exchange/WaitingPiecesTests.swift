@@ -3,7 +3,7 @@ import Testing
 
 @testable import Web
 
-/// Pieces of a body keep little more than their own bytes in memory.
+/// Pieces of a body use little more memory than their own bytes.
 @Suite struct WaitingPiecesTests {
     @Test func bytesKeepTheirOrder() {
         var pieces = WaitingPieces()
@@ -21,7 +21,7 @@ import Testing
         #expect(received == sent && pieces.isEmpty && pieces.popFirst() == nil)
     }
 
-    /// A chunk of one byte may come in a buffer of 64 KiB.
+    /// A chunk of one byte may arrive in a buffer of 64 KiB.
     @Test func smallPiecesDoNotKeepTheirBuffers() {
         var pieces = WaitingPieces()
         for _ in 0..<100_000 {

@@ -93,7 +93,7 @@ import WebSyntax
         #expect(await second.value?.code == "cancelled")
         mayLeave.open()
         try await first.value
-        // The permit is free again.
+        // The permit was released.
         try await limiter.withPermit(for: url, isGentle: true) { () async throws(KindFailure) in }
     }
 
@@ -125,7 +125,7 @@ import WebSyntax
         mayLeave.open()
         #expect(try await second.value == nil)
         try await first.value
-        // And now it runs.
+        // The stopwatch runs after the permit is granted.
         while stopwatch.reading == reading {}
         let end = stopwatch.reading + .milliseconds(5)
         while stopwatch.left(until: end) > .zero {}

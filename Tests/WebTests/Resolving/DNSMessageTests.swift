@@ -4,7 +4,7 @@ import WebSyntax
 
 @testable import Web
 
-/// Answers of name servers, including hostile ones.
+/// Valid and hostile responses of name servers.
 @Suite struct DNSMessageTests {
     private let question = NameServer.Question(
         name: "a.example", family: .v4, isTCP: false, id: 7,
@@ -61,17 +61,17 @@ import WebSyntax
         for count in 0..<whole.count {
             #expect(DNSMessage.answer(Array(whole[..<count]), for: question.name, .v4) == .failed)
         }
-        // A pointer to itself, a forward pointer, an address of three bytes, a query instead of an answer.
+        // A pointer to itself, a forward pointer, an address of three bytes, and a query instead of a response.
         #expect(answer([NameServer.record([0xC0, 27], type: 1, ttl: 1, [1, 2, 3, 4])]) == .failed)
         #expect(answer([NameServer.record([0xC0, 200], type: 1, ttl: 1, [1, 2, 3, 4])]) == .failed)
         #expect(answer([NameServer.record([0xC0, 12], type: 1, ttl: 1, [1, 2, 3])]) == .failed)
         #expect(answer([address(a, 1)], flags: 0x0100) == .failed)
     }
 
-    /// Each record of a long message could lead through all of it.
+    /// Each record of a long message could point through all of the message.
     @Test func longChainsOfPointersFail() {
         func answered(after pointers: Int) -> DNSAnswer {
-            // A record of an unknown type: the name of the question, and pointers each to the one before.
+            // A record of an unknown type that contains the question's name and pointers, each to the previous one.
             let start = 12 + question.bytes.count + 12
             let chain = (0..<pointers).flatMap { index -> [UInt8] in
                 let target = index == 0 ? 12 : start + 2 * (index - 1)
@@ -96,7 +96,7 @@ import WebSyntax
         #expect(answer([address(a, 1, ttl: 0x8000_0000)]) == .addresses([.v4(0xC000_0201)], ttl: 0))
     }
 
-    /// Whatever the bytes are, there is an answer within the bounds.
+    /// Parsing arbitrary bytes returns an answer within bounds.
     @Test func changedMessagesHarmNothing() {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SplitMix(seed: seed)

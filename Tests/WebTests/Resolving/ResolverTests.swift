@@ -9,9 +9,8 @@ import WebSyntax
 
 @testable import Web
 
-/// Lookups at a real name server on loopback.
+/// Lookups from a real name server on loopback.
 @Suite struct ResolverTests {
-    /// A clock that the test advances.
     private final class ManualClock: Sendable {
         private let time = Mutex(NIODeadline.now())
         var now: NIODeadline { time.withLock(\.self) }
@@ -62,8 +61,8 @@ import WebSyntax
         }
     }
 
-    /// However many names have silent servers, a healthy name is not delayed: its request ends while all others still
-    /// wait.
+    /// A healthy name is not delayed by any number of names with silent servers: its request ends while all others are
+    /// still waiting.
     @Test func silentServersDelayNoOtherName() async throws {
         let silent = 64
         try await LoopbackServer.with { _ in
@@ -79,7 +78,7 @@ import WebSyntax
                     let asked = server.asked(silent * 2)
                     for index in 0..<silent {
                         group.addTask {
-                            // Cancelled below; its result does not matter.
+                            // The request is cancelled below; its result does not matter.
                             _ = try? await get("http://silent\(index).example/", client)
                             _ = ended.next()
                         }

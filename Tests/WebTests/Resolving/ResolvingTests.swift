@@ -6,9 +6,9 @@ import WebSyntax
 
 @testable import Web
 
-/// What names resolve to is somebody else's; what is connected to is not.
+/// Others control the addresses of names; the client controls which addresses it connects to.
 @Suite struct ResolvingTests {
-    /// A client whose names are those of the table.
+    /// Runs `body` with a client that resolves names with `names`.
     private func withNames<T>(
         _ names: @escaping @Sendable (String) -> [String], _ body: (OutgoingClient) async throws -> T
     ) async throws -> T {
@@ -43,7 +43,7 @@ import WebSyntax
         }
     }
 
-    /// A name whose owner changes its address between two requests: the kept connection does not count for it.
+    /// The owner of a name changes its address between two requests; the pooled connection must not be used for it.
     @Test func nameThatComesToMeanAnotherAddressIsJudgedAgain() async throws {
         try await LoopbackServer.with { _ in
             .respond(200)

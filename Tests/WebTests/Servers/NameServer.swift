@@ -7,14 +7,14 @@ import WebSyntax
 
 @testable import Web
 
-/// A name server on loopback, over UDP and TCP, whose answers the test chooses, valid or not.
+/// A loopback name server, over UDP and TCP, whose responses the test chooses, valid or not.
 final class NameServer: Sendable {
     struct Question: Hashable, Sendable {
         var name: String
         var family: AddressFamily
         var isTCP: Bool
         var id: UInt16
-        /// The bytes of the question, for answers that repeat it.
+        /// The encoded question, for responses that repeat it.
         var bytes: [UInt8]
     }
 
@@ -23,16 +23,16 @@ final class NameServer: Sendable {
         case none(ttl: UInt32? = nil)
         case noSuchName(ttl: UInt32? = nil)
         case status(UInt8)
-        /// Only the header, marked as truncated.
+        /// Only the header, with the truncation bit set.
         case truncated
         case silence
-        /// The whole message.
+        /// A complete message.
         case raw([UInt8])
-        /// Several messages, one after the other.
+        /// Several messages in sequence.
         indirect case several([Reply])
-        /// The reply, after the signal.
+        /// The reply, once the signal is sent.
         indirect case after(Signal, Reply)
-        /// The answer to another query.
+        /// The reply with the ID of another query.
         indirect case withWrongID(Reply)
 
         static func table(_ all: [String], _ question: Question, ttl: UInt32 = 60) -> Reply {
@@ -49,10 +49,10 @@ final class NameServer: Sendable {
     let port: UInt16
 
     var questions: [Question] { log.withLock(\.self) }
-    /// The names of the A questions, in the order in which they arrived.
+    /// Names of the A questions, in order of arrival.
     var names: [String] { questions.filter { $0.family == .v4 }.map(\.name) }
 
-    /// A signal that is sent when `count` questions have arrived.
+    /// Returns a signal that is sent once `count` questions have arrived.
     func asked(_ count: Int) -> Signal {
         let signal = Signal()
         watchers.withLock { $0.append((count, signal)) }
@@ -65,7 +65,7 @@ final class NameServer: Sendable {
         self.handler = handler
     }
 
-    /// Runs `body` with a server on a loopback address.
+    /// Runs `body` with a name server on a loopback address.
     static func with<T>(
         host: String = "127.0.0.1", port: UInt16 = 0, _ handler: @escaping Handler,
         _ body: (NameServer) async throws -> T
@@ -119,7 +119,7 @@ final class NameServer: Sendable {
         case .silence: break
         case .several(let replies): for reply in replies { perform(reply, question, send: send) }
         case .after(let signal, let reply):
-            // No task awaits it; the test's signal ends it.
+            // No task awaits this one; it ends with the test's signal.
             Task {
                 await signal.uncancellableWait()
                 self.perform(reply, question, send: send)

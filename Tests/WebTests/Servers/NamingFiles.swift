@@ -2,7 +2,7 @@ import Foundation
 
 @testable import Web
 
-/// Files like those in `/etc`, in a folder of the test.
+/// Files like those in `/etc`, in a temporary folder.
 final class NamingFiles: Sendable {
     let paths: ResolverFiles.Paths
     private let folder: String
@@ -21,5 +21,5 @@ final class NamingFiles: Sendable {
         try text.write(toFile: path, atomically: true, encoding: .utf8)
     }
 
-    deinit { try? FileManager.default.removeItem(atPath: folder) }  // A leftover in /tmp is harmless.
+    deinit { try? FileManager.default.removeItem(atPath: folder) }  // A leftover temporary folder is harmless.
 }

@@ -5,12 +5,12 @@ import WebSyntax
 
 @testable import Web
 
-/// Sends a GET, and drops the body of the response.
+/// Sends a GET and discards the body of the response.
 func get(_ url: String, _ client: OutgoingClient) async throws(KindFailure) -> OutgoingResponse {
     try await send(OutgoingRequest(method: .GET, url: WebURL(url)), client)
 }
 
-/// Sends a PUT of the text, and drops the body of the response.
+/// Sends `body` in a PUT and discards the body of the response.
 func put(_ body: String, to url: String, _ client: OutgoingClient) async throws(KindFailure) -> OutgoingResponse {
     try await send(
         OutgoingRequest(method: .PUT, url: WebURL(url), body: .bytes(ByteBuffer(string: body)), isGentle: false),

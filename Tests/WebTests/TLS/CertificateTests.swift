@@ -7,7 +7,7 @@ import WebSyntax
 
 @testable import Web
 
-/// Each reason for a missing secure connection has its own code and message, tested with a real server.
+/// Each reason for a failed TLS connection has its own code and message. The servers are real.
 @Suite struct CertificateTests {
     enum Case: CaseIterable {
         case expired, expiredAuthority, notYetValid, wrongHost, selfSigned, unknownAuthority, unknownAuthorityInChain
@@ -71,7 +71,7 @@ import WebSyntax
             case .otherCipher:
                 return try await authority.issue("server", host: host).server {
                     $0.maximumTLSVersion = .tlsv12
-                    // A cipher that needs another type of key than the server has.
+                    // This cipher requires another type of key than the server's.
                     $0.cipherSuiteValues = [.TLS_RSA_WITH_AES_128_CBC_SHA]
                 }
             case .notTLS, .cutOff: return nil
@@ -79,7 +79,7 @@ import WebSyntax
         }
     }
 
-    /// A configuration that trusts the test's authority, or none.
+    /// A configuration that trusts the test's authority if `trusts` is true.
     private func configuration(_ authority: TestAuthority, trusts: Bool) -> OutgoingConfiguration {
         var configuration = loopbackConfiguration()
         configuration.certificateFile = trusts ? authority.root.certificate : nil
@@ -100,14 +100,14 @@ import WebSyntax
                     #expect(failure?.code == reason.code, "\(failure?.message ?? "")")
                     #expect(failure?.message.contains(reason.words) == true, "\(failure?.message ?? "")")
                     #expect(failure?.isRetryable == (reason == .cutOff))
-                    // Nothing was sent to a server that is not trusted.
+                    // The client sends nothing to an untrusted server.
                     #expect(server.requests.isEmpty)
                 }
             }
         }
     }
 
-    /// An attacker who forges a name server's answer has at most a certificate for the forged address.
+    /// An attacker who forges a DNS response can have a certificate for the forged address only.
     @Test func certificateForTheAddressProvesNoName() async throws {
         try await TestAuthority.with { authority in
             let tls = try await authority.issue("server", host: "IP:127.0.0.1").server()
@@ -125,8 +125,8 @@ import WebSyntax
         }
     }
 
-    /// The proxy has another address than the server: the proxy's certificate proves nothing, and the server's is
-    /// compared with the server's address.
+    /// The proxy and the server have different addresses: the proxy's certificate proves nothing, and the server's
+    /// certificate is compared with the server's address.
     @Test(.enabled(if: Tinyproxy.isInstalled, "tinyproxy is not installed"), arguments: ["127.0.0.1", "127.0.0.2"])
     func addressOfTheProxyIsNotTheServers(named: String) async throws {
         try await TestAuthority.with { authority in
@@ -167,7 +167,7 @@ import WebSyntax
         #expect(ServerIdentity.matches(Array(name.utf8), host) == matches)
     }
 
-    /// The first address refuses the connection, and says nothing of certificates.
+    /// The first address refuses the connection, so its failure contains no TLS reason.
     @Test func reasonIsFoundAtTheAddressThatHasIt() async throws {
         try await TestAuthority.with { authority in
             let tls = try await authority.issue("server", host: "DNS:localhost", valid: TestAuthority.longAgo).server()
@@ -184,7 +184,7 @@ import WebSyntax
         }
     }
 
-    /// Over TLS a close takes a while, in which the connection would swallow a request that must not be sent twice.
+    /// A TLS connection takes a while to close; a non-idempotent request sent meanwhile would be lost.
     @Test func connectionThatIsBeingClosedServesNoOtherRequest() async throws {
         try await TestAuthority.with { authority in
             let tls = try await authority.issue("server", host: "DNS:localhost").server()
@@ -219,7 +219,6 @@ import WebSyntax
         }
     }
 
-    /// The reason is also found through a proxy.
     @Test(.enabled(if: Tinyproxy.isInstalled, "tinyproxy is not installed"))
     func reasonIsFoundThroughTheProxy() async throws {
         try await TestAuthority.with { authority in
@@ -239,7 +238,7 @@ import WebSyntax
         }
     }
 
-    /// Invalid DER returns nil, and the parser never reads past its end.
+    /// Parsing invalid DER returns nil and never reads past the end.
     @Test func brokenCertificateIsRead() async throws {
         try await TestAuthority.with { authority in
             let good = try NIOSSLCertificate.fromPEMFile(authority.root.certificate)[0].toDERBytes()

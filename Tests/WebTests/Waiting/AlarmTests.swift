@@ -7,7 +7,7 @@ import Testing
 
 @testable import Web
 
-/// Limits on work, and the alarms behind them.
+/// Time limits on work, and the alarms that implement them.
 @Suite struct AlarmTests {
     @Test func alarmsRingWhenTheyAreDueUnlessTheyAreCancelled() async {
         let first = Signal()
@@ -58,7 +58,7 @@ import Testing
         #expect(count.withLock(\.self) == 3)
     }
 
-    /// However many threads set and cancel alarms at once, each remaining alarm rings once.
+    /// Each alarm that is not cancelled rings once, even if many threads set and cancel alarms concurrently.
     @Test func manyAlarmsOfManyThreads() async {
         let rings = Rings()
         let end = Signal()
@@ -77,12 +77,12 @@ import Testing
         #expect(rings.counts.allSatisfy { $0 == 1 })
     }
 
-    /// How often each alarm rang.
+    /// Number of rings of each alarm.
     private final class Rings: Sendable {
         private let byNumber = Mutex<[Int: Int]>([:])
         var counts: [Int] { byNumber.withLock { Array($0.values) } }
 
-        /// - Returns: How many of the alarms that are never cancelled have rung.
+        /// - Returns: Number of alarms that have rung, among those that are never cancelled.
         func note(_ number: Int) -> Int {
             byNumber.withLock { byNumber in
                 byNumber[number, default: 0] += 1
@@ -104,7 +104,7 @@ import Testing
         #expect(failure?.reason == .timeout)
     }
 
-    /// While the remaining time is paused, the work continues.
+    /// The work continues while its remaining time is paused.
     @Test func limitWaitsWhileTheTimeIsPaused() async throws {
         let left = Mutex(Duration.milliseconds(1))
         let asked = Signal()
@@ -131,7 +131,7 @@ import Testing
         #expect(failure?.reason == .timeout)
     }
 
-    /// Otherwise each hop of a chain would change threads twice more.
+    /// Each hop of a chain would switch threads two more times if its work left the loop.
     @Test func workUnderALimitStaysOnTheLoopOfItsCaller() async throws {
         try await withClient { client in
             let executor = try #require(client.executor as? LoopExecutor)

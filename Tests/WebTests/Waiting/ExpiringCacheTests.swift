@@ -31,7 +31,7 @@ import Testing
         #expect(kept(cache, at: 10).count == Self.capacity && cache.value(of: 140, at: 10) == -140)
     }
 
-    /// Somebody with many keys replaces random ones, but never more than there are.
+    /// A user with many keys replaces random entries, and the capacity is never exceeded.
     @Test func manyKeysKeepToTheCapacity() {
         var cache = full { _ in 1000 }
         for key in 100..<1000 { cache.keep(-key, of: key, until: 1000, now: 0) }

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Web
 
-/// Answers of all kinds of servers, received in one piece and byte by byte.
+/// Responses of all kinds of servers, received in one piece and byte by byte.
 @Suite struct AnswerReaderTests {
-    /// One answer as the client sees it.
+    /// A response as the client sees it.
     struct Seen: Equatable {
         var interim: [Int] = []
         var status: Int?
@@ -16,7 +16,7 @@ import Testing
         var problem: WireProblem?
     }
 
-    /// - Parameter isClosed: Whether the server closes the connection after the answer.
+    /// - Parameter isClosed: Whether the server closes the connection after the response.
     private func read(
         _ text: String, by count: Int = .max, method: HTTPMethod = .GET, isClosed: Bool = true,
         maxHeadBytes: Int = 65_536
@@ -90,7 +90,7 @@ import Testing
             Seen(status: 200, headers: ["connection: close"], body: "hello", isComplete: true))
     }
 
-    /// RFC 9112, 6.3: chunks take precedence, and the connection serves no other request.
+    /// RFC 9112, 6.3: chunked framing takes precedence, and the connection is not reused.
     @Test func lengthBesideChunksIsIgnored() {
         let expected = Seen(
             status: 200, headers: ["Transfer-Encoding: chunked", "connection: close"], body: "hello", isComplete: true)
@@ -174,14 +174,14 @@ import Testing
         let seen = read("HTTP/1.1 \(padded) X\r\ncontent-length: 2\r\n\r\nok")
         switch status {
         case 100, 102...199: #expect(seen == Seen(interim: [status], problem: .notHTTP))
-        // These have no body, so its two bytes are surplus.
+        // These statuses have no body, so its two bytes are surplus.
         case 204, 304: #expect(seen.status == status && seen.isComplete && seen.problem == .surplus)
         case 200...999: #expect(seen.status == status && seen.isComplete && seen.problem == nil)
         default: #expect(seen == Seen(problem: .status(status)))
         }
     }
 
-    /// An answer that is cut anywhere is not complete.
+    /// A truncated response is never complete.
     @Test func cutAnswerIsNotComplete() {
         for text in [
             "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello",
@@ -191,14 +191,14 @@ import Testing
         }
     }
 
-    /// I1: bytes that arrive before the next request are not its answer.
+    /// I1: bytes that arrive before the next request are not part of its response.
     @Test func surplusServesNoOtherRequest() throws {
         let one = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"
         var reader = AnswerReader(maxHeadBytes: 1000)
         reader.requestSent(.GET)
         reader.receive(ByteBuffer(string: one + one))
         while let part = try reader.next(), part != .end(nil) {}
-        // The client sends its next request as soon as the answer has ended.
+        // The client sends its next request as soon as the response has ended.
         reader.requestSent(.GET)
         #expect(throws: WireProblem.surplus) { try reader.next() }
         reader.requestSent(.GET)
@@ -212,7 +212,7 @@ import Testing
         #expect(throws: WireProblem.unexpectedData) { try idle.next() }
     }
 
-    /// I5: the limit is in bytes, whatever the content.
+    /// I5: the limit is in bytes, regardless of the content.
     @Test func headsAndTrailersAreBounded() {
         func head(_ fields: String) -> String { "HTTP/1.1 200 OK\r\n\(fields)content-length: 0\r\n\r\n" }
         let many = String(repeating: "a: b\r\n", count: 10_000)
@@ -227,7 +227,7 @@ import Testing
         }
     }
 
-    /// I5: however the bytes are cut.
+    /// I5: processed bytes are released, however the input is split.
     @Test func bytesThatWereReadAreNotKept() throws {
         var reader = AnswerReader(maxHeadBytes: 1000)
         reader.requestSent(.GET)
@@ -243,7 +243,7 @@ import Testing
         #expect(reader.capacityInUse <= 4 * most)
     }
 
-    /// Over TLS such a body is refused when the close is not announced: an attacker could have cut it.
+    /// Over TLS, such a body is refused without a close notification, because an attacker could have truncated it.
     @Test(arguments: [
         ("", true), ("transfer-encoding: identity\r\n", true), ("transfer-encoding:\r\n", true),
         ("content-length: 9\r\n", false), ("transfer-encoding: chunked\r\n", false),

@@ -6,7 +6,7 @@ import Operations
 import OperationsCompatibility
 import Testing
 
-// The examples of the documentation, compiled and run. `DocumentationTests` sees to it that they are the same.
+// These are the documentation's examples, compiled and run. `DocumentationTests` compares the two.
 
 enum ShoutError: CancellationFailure { case cancelled, nothingToSay }
 
@@ -194,7 +194,7 @@ func count(_ name: String, _ completion: @escaping @Sendable (Result<Int, ShoutE
         let title = FetchTitleChainedOperation()
         title.addDependency(unfurl)
         OperationQueue().addOperations([unfurl, title], waitUntilFinished: true)
-        // The shared client reaches public addresses only.
+        // The shared client can reach public addresses only.
         #expect(title.result?.failure != nil)
     }
 }

@@ -2,7 +2,7 @@ import NetworkAdapters
 @preconcurrency import OpenCombine
 import Testing
 
-// Apart from the other examples, since OpenCombine has a Future of its own.
+// These examples are in their own file because OpenCombine also has a `Future`.
 
 @Suite struct PublisherExamples {
     @Test func publishers() async throws {
