@@ -148,12 +148,13 @@ import Testing
             watching.withLock { $0 = Task { try await shop.run(["watch"], output: output) } }
             await output.waitFor("running")
         }
-        // The next daemon rescues orphans before it accepts callers.
-        let again = try await shop.withStore { store in
+        let again = Mutex<[ClaimedJob]>([])
+        try await RunningDaemon.with(shop) { store in
             _ = try await store.rescueOrphans(maxRescues: 3, now: Samples.now)
-            return try await store.exchange([], claim: ClaimRequest(slots: 1), now: Samples.now).claimed
-        }
-        try await RunningDaemon.with(shop) { daemon in
+            let claimed = try await store.exchange([], claim: ClaimRequest(slots: 1), now: Samples.now).claimed
+            again.withLock { $0 = claimed }
+        } _: { daemon in
+            let again = again.withLock(\.self)
             await output.waitFor("follow\n2026-07-25T10:00:00.000Z  job 1  unfurl  ▶ running")
             try await daemon.finish(again[0], .succeeded(.emptyObject))
             await output.waitFor("succeeded")

@@ -137,12 +137,13 @@ import Testing
             log.append(Array("one\n".utf8))
             await output.waitFor("one\n")
         }
-        // The next daemon rescues orphans before it accepts callers.
-        let again = try await shop.withStore { store in
+        let again = Mutex<[ClaimedJob]>([])
+        try await RunningDaemon.with(shop) { store in
             _ = try await store.rescueOrphans(maxRescues: 3, now: Samples.now)
-            return try await store.exchange([], claim: ClaimRequest(slots: 1), now: Samples.now).claimed
-        }
-        try await RunningDaemon.with(shop) { daemon in
+            let claimed = try await store.exchange([], claim: ClaimRequest(slots: 1), now: Samples.now).claimed
+            again.withLock { $0 = claimed }
+        } _: { daemon in
+            let again = again.withLock(\.self)
             let log = try daemon.files.beginLog(of: again[0].lease)
             log.append(Array("two\n".utf8))
             await output.waitFor("two\n")

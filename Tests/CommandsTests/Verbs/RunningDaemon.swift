@@ -20,9 +20,15 @@ struct RunningDaemon: Sendable {
     let reloads: Reloads
 
     /// Runs `body` with a daemon whose only root is the workshop's folder `roots`.
-    static func with(_ shop: Workshop, _ body: @Sendable (RunningDaemon) async throws -> Void) async throws {
+    ///
+    /// - Parameter prepare: The work of a start, before callers are served.
+    static func with(
+        _ shop: Workshop, preparing prepare: @Sendable (SQLiteJobStore) async throws -> Void = { _ in },
+        _ body: @Sendable (RunningDaemon) async throws -> Void
+    ) async throws {
         let lock = try DatabaseLock.acquire(forDatabaseAt: shop.database)
         let store = try SQLiteJobStore.open(lock, options: .brief, clock: StoppedClock(wall: Samples.now))
+        try await prepare(store)
         let reports = Reports()
         let reloads = Reloads()
         let roots = shop.directory.appending(path: "roots").path + "/"
