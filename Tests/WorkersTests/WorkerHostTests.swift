@@ -204,8 +204,9 @@ import WorkerProtocol
         arguments: [
             ("echo garbage; sleep 600", "invalid JSON"),
             (#"echo '{"type":"succeeded","job":7,"attempt":1,"output":1}'; sleep 600"#, "SIGKILL"),
-            ("exec 1>&-; sleep 600", "SIGKILL"), ("exit 3", "exited with status 3"), ("kill -SEGV $$", "SIGSEGV"),
-            ("head -c 3000000 /dev/zero; sleep 600", "SIGKILL"),
+            ("exec 1>&-; sleep 600", "closed its standard output"), ("exit 3", "exited with status 3"),
+            ("kill -SEGV $$", "SIGSEGV"),
+            ("head -c 3000000 /dev/zero; sleep 600", "longer than 2097152 bytes"),
             ("(setsid sleep 600 &) ; exit 4", "exited with status 4"),
         ])
     func whatAWorkerDoesWrongEndsItsAttempt(action: String, reason: String) async throws {
