@@ -20,13 +20,15 @@ extension Writer {
         try readFloors()
         let floors = memory.floors
         let places = lanes.map { floors.floor(of: $0.number) }
+        let open = lanes.flatMap { lane in floors.open[lane.number, default: []].map { (lane: lane.number, txid: $0) } }
         let rows = try run(
             Statements.candidates, .integers(lanes.map(\.number)), .integers(places.map(\.txid)),
             .integers(places.map(\.steady)), .integers(places.map(\.job)), .integers(lanes.map { Int64($0.want) }),
-            .integers(lanes.map { $0.hasRoom ? 1 : 0 }), .integers(floors.open.sorted()))
+            .integers(lanes.map { $0.hasRoom ? 1 : 0 }), .integers(open.map(\.lane)),
+            .integers(open.map(\.txid)))
         var found: [Candidate] = []
         var heads: [Int64: Place?] = [:]
-        var late: Set<Int64> = []
+        var late: [Int64: Set<Int64>] = [:]
         var snapshot: Snapshot?
         try rows.forEach { (row) throws(PostgresError) in
             switch row.integer(0) {
@@ -40,7 +42,7 @@ extension Writer {
                 heads[row.integer(1)] =
                     row.isNull(2)
                     ? .some(nil) : Place(txid: row.integer(2), steady: row.integer(3), job: row.integer(4))
-            case 3: late.insert(row.integer(2))
+            case 3: late[row.integer(1), default: []].insert(row.integer(2))
             default: snapshot = Snapshot(row.string(5))
             }
         }
@@ -69,7 +71,7 @@ extension Writer {
             ), late AS MATERIALIZED (
                 SELECT     lane.id, found.txid
                 FROM       lane
-                CROSS JOIN unnest($7::bigint[]) AS open (txid)
+                JOIN       unnest($7::bigint[], $8::bigint[]) AS open (lane, txid) ON open.lane = lane.id
                 CROSS JOIN LATERAL (
                     SELECT ready.txid
                     FROM   halyard.ready

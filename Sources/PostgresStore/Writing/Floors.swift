@@ -15,15 +15,16 @@ struct Place: Comparable, Sendable {
 /// Where the search of each lane begins, so that a claim passes no rows that are deleted but cannot be removed while an
 /// old snapshot is held.
 ///
-/// - F1: No row before a lane's floor exists, or will ever exist, except rows of the transactions in ``open``: rows are
-///   inserted with the number of their transaction, so they come after the first open transaction of the snapshot
-///   that found the floor.
-/// - F2: ``open`` contains every transaction that was in progress when a floor was found. One is removed once a claim
-///   whose snapshot saw it ended has found no row of it before the floor.
+/// - F1: No row before a lane's floor exists, or will ever exist, except rows of the lane's transactions in ``open``:
+///   rows are inserted with the number of their transaction, so they come after the first open transaction of the
+///   snapshot that found the floor.
+/// - F2: ``open`` contains, for each lane, every transaction up to the floor's that was in progress when the floor was
+///   found. One is removed once a claim that looked at this lane, and whose snapshot saw the transaction ended, has
+///   found no row of it before the floor. A claim that left the lane out says nothing about it.
 /// - F3: Because of F1 a floor is a fact, not a guess: it is stored for daemons that start later.
 struct Floors {
     private(set) var lanes: [Int64: Place] = [:]
-    private(set) var open: Set<Int64> = []
+    private(set) var open: [Int64: Set<Int64>] = [:]
     /// Whether the stored floors were read.
     var isRead = false
     var storedAt: ContinuousClock.Instant?
@@ -38,36 +39,36 @@ struct Floors {
     ///
     /// - Parameters:
     ///   - heads: The first row of each lane that was seen from its floor on, nil for none.
-    ///   - late: Transactions of ``open`` of which the claim has seen rows before a floor.
+    ///   - late: Transactions of ``open``, by lane, of which the claim has seen rows before the floor.
     ///   - snapshot: A snapshot from before the claim's look.
-    mutating func advance(heads: [Int64: Place?], late: Set<Int64>, _ snapshot: Snapshot) {
+    mutating func advance(heads: [Int64: Place?], late: [Int64: Set<Int64>], _ snapshot: Snapshot) {
         for (lane, head) in heads {
-            let next = head ?? Place(txid: snapshot.xmax, steady: .min, job: 0)
-            if next > floor(of: lane) { lanes[lane] = next }
+            let next = max(head ?? Place(txid: snapshot.xmax, steady: .min, job: 0), floor(of: lane))
+            lanes[lane] = next
+            // A transaction after the floor's has no row before it.
+            let left = (open[lane] ?? []).filter { late[lane]?.contains($0) ?? false || snapshot.isOpen($0) }
+            open[lane] = left.union(snapshot.inProgress.filter { $0 <= next.txid })
         }
-        // A transaction after the snapshot is after every floor that this look has found.
-        open = open.filter { late.contains($0) || snapshot.isOpen($0) }.union(snapshot.inProgress)
     }
 
     /// The text that is stored.
     var text: String {
-        let lanes = lanes.map { "\($0.key):\($0.value.txid):\($0.value.steady):\($0.value.job)" }.sorted()
-        return open.sorted().map(String.init).joined(separator: ",") + ";" + lanes.joined(separator: ",")
+        let entries = lanes.map { lane, floor in
+            let numbers = [lane, floor.txid, floor.steady, floor.job] + (open[lane] ?? []).sorted()
+            return numbers.map(String.init).joined(separator: ":")
+        }
+        return entries.sorted().joined(separator: ",")
     }
 
     /// Reads a stored text. Nil if it is invalid; every search then begins at the first row.
     init?(_ text: String, xmax: Int64) {
-        let parts = text.split(separator: ";", omittingEmptySubsequences: false)
-        guard parts.count == 2 else { return nil }
-        for number in parts[0].split(separator: ",") {
-            guard let number = Int64(number) else { return nil }
-            open.insert(number)
-        }
-        for entry in parts[1].split(separator: ",") {
-            let numbers = entry.split(separator: ":").compactMap { Int64($0) }
+        for entry in text.split(separator: ",") {
+            let texts = entry.split(separator: ":", omittingEmptySubsequences: false)
+            let numbers = texts.compactMap { Int64($0) }
             // In a database that was copied to another server, transactions have other numbers.
-            guard numbers.count == 4, numbers[1] <= xmax else { return nil }
+            guard numbers.count == texts.count, numbers.count >= 4, numbers[1] <= xmax else { return nil }
             lanes[numbers[0]] = Place(txid: numbers[1], steady: numbers[2], job: numbers[3])
+            open[numbers[0]] = Set(numbers[4...])
         }
     }
 }
