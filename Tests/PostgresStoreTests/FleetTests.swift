@@ -38,6 +38,66 @@ import Testing
         await late.close()
     }
 
+    @Test func aLimitThatIsLoweredBelowTheSharesOfAllDaemonsStopsNoQueue() async throws {
+        let database = try TestDatabase()
+        let now = Timestamp(milliseconds: 0)
+        let stores = [try database.open(), try database.open()]
+        let queue = QueueSettings.defaultName
+        try await stores[0].change(
+            DefinitionChange(
+                queues: [QueueChange(name: queue, limit: 16)], definitions: [Definition(name: "step", kind: "noop")]),
+            now: now)
+        let step = try #require(try await stores[0].definitions().definitions.first).id
+        let some = Array(repeating: NewGraph(isGraph: false, jobs: [NewJob(definition: step)]), count: 16)
+        let holders = [try await begin(stores[0], "a", now: now), try await begin(stores[1], "b", now: now)]
+        func exchange(_ index: Int, _ ends: [ClaimedJob], slots: Int = 8) async throws -> [ClaimedJob] {
+            let ends = ends.map { AttemptEnd(lease: $0.lease, ending: .succeeded(ok)) }
+            return try await stores[index].exchange(
+                ends, claim: ClaimRequest(slots: slots), by: holders[index], now: now
+            ).claimed
+        }
+        // Both have eight slots, and fill them.
+        _ = try await stores[0].enqueue(some, now: now)
+        let first = [try await exchange(0, []), try await exchange(1, [])]
+        #expect(first.map(\.count) == [8, 8])
+        _ = try await stores[0].change(QueueChange(name: queue, limit: 8), now: now)
+        _ = try await stores[0].enqueue(some, now: now)
+        // Three end on one daemon: the limit holds for all, so nothing starts.
+        #expect(try await exchange(0, Array(first[0].prefix(3))).isEmpty)
+        // Without any running, all slots are used again, and no more.
+        var claimed = try await exchange(0, Array(first[0].dropFirst(3)))
+        claimed += try await exchange(1, first[1])
+        for _ in 0..<2 { for index in 0..<2 { claimed += try await exchange(index, []) } }
+        #expect(claimed.count == 8)
+        for store in stores { await store.close() }
+    }
+
+    @Test(arguments: [false, true]) func idleSharesAboveALoweredLimitAreGivenUp(isFirst: Bool) async throws {
+        let database = try TestDatabase()
+        let now = Timestamp(milliseconds: 0)
+        let stores = [try database.open(), try database.open()]
+        let queue = QueueSettings.defaultName
+        try await stores[0].change(
+            DefinitionChange(
+                queues: [QueueChange(name: queue, limit: 16)], definitions: [Definition(name: "step", kind: "noop")]),
+            now: now)
+        let step = try #require(try await stores[0].definitions().definitions.first).id
+        let holders = [try await begin(stores[0], "a", now: now), try await begin(stores[1], "b", now: now)]
+        func claim(_ index: Int) async throws -> Int {
+            try await stores[index].exchange(
+                [], claim: ClaimRequest(slots: 8), by: holders[index], now: now
+            ).claimed.count
+        }
+        for index in 0..<2 { #expect(try await claim(index) == 0) }
+        _ = try await stores[0].change(QueueChange(name: queue, limit: 8), now: now)
+        let some = Array(repeating: NewGraph(isGraph: false, jobs: [NewJob(definition: step)]), count: 16)
+        _ = try await stores[0].enqueue(some, now: now)
+        var started = 0
+        for _ in 0..<3 { for index in isFirst ? [0, 1] : [1, 0] { started += try await claim(index) } }
+        #expect(started == 8)
+        for store in stores { await store.close() }
+    }
+
     @Test func sixteenDaemonsDoNotDeadlock() async throws {
         let database = try TestDatabase()
         let now = Timestamp(milliseconds: 0)

@@ -49,15 +49,19 @@ extension Writer {
         // While another daemon waits for slots, none keeps more than its part.
         let part = share.isWanted ? (settings.limit + share.daemons) / (share.daemons + 1) : settings.limit
         let wanted = min(running + slots, part)
+        // The limit was lowered: whoever looks first gives up what is too much.
+        if share.mine + share.others > settings.limit, share.mine > running {
+            share.mine = try takeSlots(of: queue, upTo: wanted, running: running, holder)
+        }
         if share.mine > max(running, part) {
             share.mine = max(running, part)
             try run(Statements.give, .integer(queue), .integer(holder.rawValue), .integer(share.mine))
         } else if share.mine < wanted {
             if share.mine + share.others < settings.limit || !share.wants {
-                share.mine = try takeSlots(of: queue, upTo: wanted, holder)
+                share.mine = try takeSlots(of: queue, upTo: wanted, running: running, holder)
             }
             if share.mine < wanted, share.others > 0, try reclaimUnused(of: queue, holder) {
-                share.mine = try takeSlots(of: queue, upTo: wanted, holder)
+                share.mine = try takeSlots(of: queue, upTo: wanted, running: running, holder)
             }
             share.others = min(share.others, settings.limit - share.mine)
         }
@@ -65,13 +69,17 @@ extension Writer {
         return max(0, min(share.mine, settings.limit - share.others) - running)
     }
 
-    /// Takes slots that nobody has. Locks the queue, so that two daemons do not take the same ones.
+    /// Takes slots that nobody has. Locks the queue, so that two daemons do not take the same ones. Keeps those of the
+    /// running jobs even if there are more than the limit.
     ///
     /// - Returns: The number of slots that this life has now.
-    private func takeSlots(of queue: Int64, upTo wanted: Int, _ holder: HolderID) throws(PostgresError) -> Int {
+    private func takeSlots(
+        of queue: Int64, upTo wanted: Int, running: Int, _ holder: HolderID
+    ) throws(PostgresError) -> Int {
         try run(Statements.lock, .integer(queue))
         let row = try run(
-            Statements.take, .integer(queue), .integer(holder.rawValue), .integer(wanted), .integer(time.steady.now)
+            Statements.take, .integer(queue), .integer(holder.rawValue), .integer(wanted), .integer(time.steady.now),
+            .integer(running)
         ).first
         return row?.int(0) ?? 0
     }
@@ -118,8 +126,9 @@ extension Writer {
             SELECT queue.id, $2::bigint, given.slots, CASE WHEN given.slots < $3::bigint THEN $4::bigint END
             FROM   halyard.queue
             CROSS JOIN LATERAL (
-                SELECT least($3::bigint,
-                             greatest(0, queue."limit" - coalesce(sum(slots) FILTER (WHERE daemon <> $2::bigint), 0)))
+                SELECT greatest($5::bigint,
+                                least($3::bigint, queue."limit"
+                                                  - coalesce(sum(slots) FILTER (WHERE daemon <> $2::bigint), 0)))
                        ::bigint AS slots
                 FROM   halyard.share
                 WHERE  share.queue = queue.id) AS given
