@@ -44,6 +44,7 @@ public final class Connection {
 
     private static func connect(_ connection: OpaquePointer, timeout: Duration) throws(PostgresError) -> String {
         let deadline = ContinuousClock.now + timeout
+        if halyard_pq_status(connection) == 1 { throw unusable(message(of: connection)) }
         var state = Int32(HALYARD_PQ_POLLING_WRITING)
         while state != Int32(HALYARD_PQ_POLLING_OK) {
             if halyard_pq_status(connection) == 1 || state == Int32(HALYARD_PQ_POLLING_FAILED) {
@@ -58,6 +59,20 @@ public final class Connection {
         }
         let host = String(cString: halyard_pq_host(connection))
         return "\(host):\(String(cString: halyard_pq_port(connection)))/\(String(cString: halyard_pq_db(connection)))"
+    }
+
+    /// The error if libpq has failed before it awaited anything. Its messages about a URL quote parts of it, which may be
+    /// parts of the password, such as one with an unescaped `@`, `/` or `%`. Only those about the server are kept.
+    private static func unusable(_ message: String) -> PostgresError {
+        let isAboutServer = message.split(separator: "\n").allSatisfy { line in
+            line.hasPrefix("connection to server ") || line.hasPrefix("\t")
+                || line.hasPrefix("could not translate host name ")
+        }
+        if isAboutServer, !message.contains("@") { return PostgresError(.unreachable, message: message) }
+        return PostgresError(
+            .unreachable,
+            message: "The server's URL is invalid, or its host is unknown. "
+                + "In a password, '%', '/', '@', ':', '#' and '?' must be written as '%25', '%2F', and so on.")
     }
 
     // MARK: Asking

@@ -34,6 +34,25 @@ import Testing
                 .integer(0) == 0)
     }
 
+    @Test(arguments: [
+        "postgresql://u:sec%zzret@h/d", "postgresql://u:sec/ret@t@h", "postgresql://u:secret@[::1/d",
+        "postgresql://u:se@cret@127.0.0.1.invalid/d", "password=secret no sense",
+    ])
+    func anErrorAboutTheURLQuotesNothingOfIt(url: String) throws {
+        let error = #expect(throws: PostgresError.self) { _ = try Connection(to: url) }
+        #expect(error?.cause == .unreachable)
+        for part in ["sec", "ret", "cret"] { #expect(error?.message.contains(part) == false) }
+    }
+
+    @Test func anErrorAboutTheServerNamesIt() throws {
+        let missing = #expect(throws: PostgresError.self) {
+            _ = try Connection(to: "postgresql:///d?host=/nonexistent/folder")
+        }
+        #expect(missing?.message.contains("/nonexistent/folder") == true)
+        let unknown = #expect(throws: PostgresError.self) { _ = try Connection(to: "postgresql://no-host.invalid/d") }
+        #expect(unknown?.message.contains("no-host.invalid") == true)
+    }
+
     @Test func aRefusedStatementLeavesTheConnectionUsable() throws {
         let connection = try Connection(to: url)
         let error = #expect(throws: PostgresError.self) { try connection.run("SELECT 1/0") }
