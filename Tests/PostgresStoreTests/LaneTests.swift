@@ -69,4 +69,46 @@ import Testing
         #expect(try await claim(8, running + others).map(\.lease.job) == [late])
         await store.close()
     }
+
+    @Test func aNumberThatComesAgainAfterALostConnectionHidesNoJob() async throws {
+        let first = try await enqueue("default")
+        #expect(try await claim().map(\.lease.job) == [first])
+        #expect(try await claim().isEmpty)
+        let second = try await enqueue("default")
+        // As a server does that has lost the numbers of its last transactions in a crash.
+        try admin.run("UPDATE halyard.ready SET txid = 1; DELETE FROM halyard.floor")
+        try admin.run(
+            """
+            SELECT pg_terminate_backend(pid, 5000)
+            FROM   pg_stat_activity
+            WHERE  datname = current_database()
+            AND    pid <> pg_backend_pid()
+            """)
+        #expect(try await claim().map(\.lease.job) == [second])
+        await store.close()
+    }
+
+    @Test func noFloorIsStoredBeyondItsOwnTransaction() async throws {
+        // An empty lane, whose floor is after all transactions.
+        let gone = try await enqueue("other")
+        _ = try await store.cancel([gone], now: now)
+        let job = try await enqueue("default")
+        try admin.run("BEGIN; SELECT 1 FROM halyard.queue WHERE name = 'other' FOR UPDATE")
+        // The claim has written the slots of the first queue, and waits for those of the second.
+        let (open, me, start) = (store, holder, now)
+        async let answer = open.exchange([], claim: ClaimRequest(slots: 8), by: me, now: start)
+        let watcher = try Connection(to: database.url)
+        while try watcher.run("SELECT 1 FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'").count == 0 {
+            await Task.yield()
+        }
+        for _ in 0..<5 { try watcher.run("SELECT pg_current_xact_id()") }
+        try admin.run("COMMIT")
+        #expect(try await answer.claimed.map(\.lease.job) == [job])
+        let row = try admin.run("SELECT xmin::text, body FROM halyard.floor ORDER BY id DESC LIMIT 1")[0]
+        let own = try #require(Int64(row.string(0)))
+        let floors = row.string(1).split(separator: ",").map { $0.split(separator: ":").map { Int64($0) ?? 0 } }
+        #expect(floors.count == 2)
+        for floor in floors { #expect(floor[1] <= own) }
+        await store.close()
+    }
 }

@@ -51,9 +51,11 @@ struct Floors {
         }
     }
 
-    /// The text that is stored.
-    var text: String {
+    /// The text that is stored by a transaction. Floors after it are lowered to it: a server that crashes or is replaced
+    /// keeps the transaction's number if it keeps the text, but it may give later numbers again.
+    func text(storedBy transaction: Int64) -> String {
         let entries = lanes.map { lane, floor in
+            let floor = min(floor, Place(txid: transaction, steady: .min, job: 0))
             let numbers = [lane, floor.txid, floor.steady, floor.job] + (open[lane] ?? []).sorted()
             return numbers.map(String.init).joined(separator: ":")
         }
@@ -92,7 +94,7 @@ struct Snapshot {
 }
 
 extension Writer {
-    /// Reads the newest stored floors, once after the start.
+    /// Reads the newest stored floors, once after each connection.
     func readFloors() throws(PostgresError) {
         if memory.floors.isRead { return }
         let row = try run(Statements.read).first
@@ -111,7 +113,8 @@ extension Writer {
         guard memory.floors.claimed >= 1000 || (isOld && memory.floors.claimed > 0) else { return }
         memory.floors.storedAt = now
         memory.floors.claimed = 0
-        try run(Statements.write, .text(memory.floors.text))
+        let own = try run(Statements.own).first?.integer(0) ?? 0
+        try run(Statements.write, .text(memory.floors.text(storedBy: own)))
     }
 
     private enum Statements {
@@ -128,6 +131,7 @@ extension Writer {
             SET    txid = pg_snapshot_xmax(pg_current_snapshot())::text::bigint
             WHERE  txid > pg_snapshot_xmax(pg_current_snapshot())::text::bigint
             """)
+        static let own = Statement("SELECT pg_current_xact_id()::text::bigint")
         /// Deletes older rows, which are of no use, within a range that contains few deleted ones.
         static let write = Statement(
             """

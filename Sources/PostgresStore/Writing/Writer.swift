@@ -77,6 +77,9 @@ final class Writer {
     ///
     /// - Parameter isObserved: Whether to record the changes to jobs for observers.
     func begin(isObserved: Bool) throws(PostgresError) {
+        // A server that has crashed, or another one that took its place, may give the same numbers to other
+        // transactions, so that floors would hide their rows.
+        if !link.isOpen { memory.floors = Floors() }
         memoryAtBegin = memory
         catalogAtBegin = catalog
         let row = try connection.run(beginning)[0]
