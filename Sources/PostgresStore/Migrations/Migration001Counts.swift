@@ -31,6 +31,7 @@ extension Migration {
             skipped   bigint NOT NULL,
             PRIMARY KEY (subject, txid)
         );
+        CREATE INDEX tally_fold_txid ON halyard.tally_fold (txid);
 
         CREATE FUNCTION halyard.tally(of bigint)
         RETURNS TABLE (at_ms bigint, blocked bigint, scheduled bigint, ready bigint, running bigint,

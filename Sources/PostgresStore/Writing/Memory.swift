@@ -15,6 +15,8 @@ struct Memory {
     var reclaims: [Int64: (at: ContinuousClock.Instant, pause: Duration)] = [:]
     /// Whether ``running`` must be read from the database, since a commit was not answered.
     var mustCount = false
+    /// Whether the folded counts fit the numbers of this server's transactions.
+    var areFoldsRebased = false
 }
 
 extension Writer {

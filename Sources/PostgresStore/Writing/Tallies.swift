@@ -48,7 +48,30 @@ extension Writer {
         for subject in subjects { try run(Statements.fold, .integer(subject)) }
     }
 
+    /// Corrects the sums of a database that was copied to a server whose transactions have not reached their numbers:
+    /// changes to come would count as folded already. A sum contains all changes before its number, and those were
+    /// deleted with it, so whatever changes are left come after the newest sum.
+    func rebaseFolds() throws(PostgresError) {
+        try run(Statements.deleteOlder)
+        try run(Statements.rebase)
+        memory.areFoldsRebased = true
+    }
+
     private enum Statements {
+        static let deleteOlder = Statement(
+            """
+            DELETE FROM halyard.tally_fold AS fold
+            USING  halyard.tally_fold AS newer
+            WHERE  newer.txid > pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+            AND    fold.subject = newer.subject
+            AND    fold.txid < newer.txid
+            """)
+        static let rebase = Statement(
+            """
+            UPDATE halyard.tally_fold
+            SET    txid = 0
+            WHERE  txid > pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+            """)
         static let write = Statement(
             """
             INSERT INTO halyard.tally_change (subject, txid, at_ms, blocked, scheduled, ready, running,

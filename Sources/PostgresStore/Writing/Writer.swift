@@ -79,7 +79,10 @@ final class Writer {
     func begin(isObserved: Bool) throws(PostgresError) {
         // A server that has crashed, or another one that took its place, may give the same numbers to other
         // transactions, so that floors would hide their rows.
-        if !link.isOpen { memory.floors = Floors() }
+        if !link.isOpen {
+            memory.floors = Floors()
+            memory.areFoldsRebased = false
+        }
         memoryAtBegin = memory
         catalogAtBegin = catalog
         let row = try connection.run(beginning)[0]
@@ -99,6 +102,7 @@ final class Writer {
         if known.lanes.count != number(7) { try readLanes() }
         catalogAtBegin = catalog
         if memory.mustCount { try countRunning() }
+        if !memory.areFoldsRebased { try rebaseFolds() }
     }
 
     /// Writes what the transaction has collected.
