@@ -61,6 +61,20 @@ extension Writer {
         try run(Statements.exclude, .integer(holder.rawValue))
     }
 
+    /// Excludes every other transaction that holds the lock of a life that has ended. Ends those of its own daemon, and
+    /// those of others that are frozen or cut off: a rescue must not wait for them.
+    ///
+    /// - Parameter mustWait: Whether to wait for a transaction of another daemon that is at work.
+    /// - Returns: False if such a transaction has the lock.
+    func excludeTransactions(of ended: HolderID, mustWait: Bool) throws(PostgresError) -> Bool {
+        let terminated = try run(Statements.terminateStuck, .integer(ended.rawValue)).count
+        if terminated == 0, !mustWait {
+            return try run(Statements.tryExclude, .integer(ended.rawValue)).first?.boolean(0) ?? false
+        }
+        try awaitTransactions(of: ended)
+        return true
+    }
+
     /// Reads the running jobs of a holder, as they were claimed.
     func held(by holder: HolderID) throws(PostgresError) -> [ClaimedJob] {
         // The server may not have noticed yet that a connection broke, and still work for it.
@@ -145,6 +159,24 @@ extension Writer {
         static let share = Statement(
             "SELECT pg_advisory_xact_lock_shared(\(AdvisoryLock.life), $1::bigint::integer)")
         static let exclude = Statement("SELECT pg_advisory_xact_lock(\(AdvisoryLock.life), $1::bigint::integer)")
+        static let tryExclude = Statement(
+            "SELECT pg_try_advisory_xact_lock(\(AdvisoryLock.life), $1::bigint::integer)")
+        /// A daemon holds the lock of its own life shared. Another one holds it exclusively for a few statements.
+        static let terminateStuck = Statement(
+            """
+            SELECT pg_terminate_backend(pg_locks.pid)
+            FROM   pg_locks
+            JOIN   pg_stat_activity ON pg_stat_activity.pid = pg_locks.pid
+            WHERE  locktype = 'advisory'
+            AND    database = (SELECT oid FROM pg_database WHERE datname = current_database())
+            AND    classid::bigint = \(AdvisoryLock.life)
+            AND    objid::bigint = $1::bigint
+            AND    objsubid = 2
+            AND    granted
+            AND    pg_locks.pid <> pg_backend_pid()
+            AND    (mode = 'ShareLock'
+                    OR (state LIKE 'idle in transaction%' AND clock_timestamp() - state_change > interval '1 second'))
+            """)
         static let terminate = Statement(
             """
             SELECT pg_terminate_backend(pid)

@@ -18,8 +18,9 @@ extension Writer {
         try run(Statements.lockOwn, .integer(holder.rawValue))
         let lives = try run(Statements.ended, .integer(holder.rawValue), .time(now), lifeClock).map { EndedLife($0) }
         for life in lives {
-            // An exchange that began before the life ended must commit first; otherwise its jobs would be missed.
-            try awaitTransactions(of: life.id)
+            // An exchange that began before the life ended must end first; otherwise its jobs would be missed. One life
+            // that cannot be rescued yet does not hold up the others; the next rescue takes it.
+            guard try excludeTransactions(of: life.id, mustWait: life.isOwn) else { continue }
             suspects += try rescue(life, request, into: &report, now: now)
             try run(Statements.rescued, .integer(life.id.rawValue), .time(now))
             memory.running[life.id] = nil

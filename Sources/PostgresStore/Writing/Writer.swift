@@ -58,11 +58,13 @@ final class Writer {
         try link.connection().run(statement, arguments)
     }
 
+    /// Begins a transaction. The server ends one whose daemon is frozen or cut off: its locks would stop the others.
     private static func begin(listener: Int64) -> String {
         """
         BEGIN;
         \(PinnedPlans.sql)
         SET LOCAL lock_timeout = '10s';
+        SET LOCAL idle_in_transaction_session_timeout = '15s';
         SELECT pg_advisory_xact_lock_shared(\(AdvisoryLock.adding));
         SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, settings.version,
                clock.boot, clock.origin_ms, clock.skew_ms, clock.seen_ms,

@@ -1,0 +1,78 @@
+import Jobs
+import PostgreSQL
+import PostgresStore
+import Testing
+
+/// Daemons that are frozen or cut off in the middle of a transaction stop no other daemon.
+@Suite(.enabled(if: hasServer, "PostgreSQL is not installed")) struct StuckDaemonTests {
+    let database: TestDatabase
+    let admin: Connection
+    let store: PostgresJobStore
+    let me: HolderID
+    let step: DefinitionID
+    let now = Timestamp(milliseconds: 0)
+
+    init() async throws {
+        database = try TestDatabase()
+        admin = try Connection(to: database.url)
+        store = try database.open()
+        try await store.change(
+            DefinitionChange(definitions: [Definition(name: "step", kind: "noop")]), now: now)
+        step = try #require(try await store.definitions().definitions.first).id
+        me = try await store.begin(Holder(identity: "me", host: "here", version: "1"), now: now).id
+    }
+
+    /// Lets another daemon claim a job, and ends its life.
+    private func endLife(_ name: String) async throws -> (life: HolderID, job: JobID) {
+        let graph = NewGraph(isGraph: false, jobs: [NewJob(definition: step)])
+        _ = try await store.enqueue([graph], now: now)
+        let life = try await store.begin(Holder(identity: name, host: name, version: "1"), now: now).id
+        let claimed = try await store.exchange([], claim: ClaimRequest(slots: 1), by: life, now: now).claimed
+        try admin.run("UPDATE halyard.daemon SET alive_until_ms = 0 WHERE id = \(life.rawValue)")
+        return (life, try #require(claimed.first).lease.job)
+    }
+
+    private func rescue() async throws -> [JobID] {
+        try await store.rescue(RescueRequest(maxRescues: 3), by: me, now: now).returned
+    }
+
+    @Test func aRescueEndsTheTransactionOfAnEndedLife() async throws {
+        let (life, job) = try await endLife("frozen")
+        let zombie = try Connection(to: database.url)
+        try zombie.run("BEGIN; SELECT pg_advisory_xact_lock_shared(1214344313, \(life.rawValue))")
+        #expect(try await rescue() == [job])
+        #expect(throws: PostgresError.self) { try zombie.run("SELECT 1") }
+        await store.close()
+    }
+
+    @Test func aLifeThatCannotBeRescuedYetDoesNotHoldUpTheOthers() async throws {
+        let first = try await endLife("first")
+        let second = try await endLife("second")
+        // As a daemon does that takes back unused slots.
+        let other = try Connection(to: database.url)
+        try other.run("BEGIN; SELECT pg_advisory_xact_lock(1214344313, \(first.life.rawValue))")
+        #expect(try await rescue() == [second.job])
+        // It turns out to be frozen.
+        var returned: [JobID] = []
+        while returned.isEmpty { returned = try await rescue() }
+        #expect(returned == [first.job])
+        #expect(throws: PostgresError.self) { try other.run("SELECT 1") }
+        await store.close()
+    }
+
+    @Test func theServerEndsATransactionWhoseDaemonIsSilent() async throws {
+        try admin.run(
+            """
+            CREATE TABLE seen (value text);
+            CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN
+                INSERT INTO seen VALUES (current_setting('idle_in_transaction_session_timeout'));
+                RETURN NULL;
+            END $$;
+            CREATE TRIGGER see AFTER INSERT ON halyard.ready FOR EACH ROW EXECUTE FUNCTION see();
+            """)
+        _ = try await store.enqueue([NewGraph(isGraph: false, jobs: [NewJob(definition: step)])], now: now)
+        #expect(try admin.run("SELECT value FROM seen")[0].string(0) == "15s")
+        await store.close()
+    }
+}
