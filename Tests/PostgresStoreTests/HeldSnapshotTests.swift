@@ -76,6 +76,15 @@ import Testing
         _ = try await store.cancel(receipt.jobs, now: now)
         _ = try await store.jobs(JobFilter())
         _ = try await store.attempts(of: receipt.jobs[0])
+        // A life that has ended, with a running job.
+        let ended = try await store.begin(Holder(identity: "other", host: "there", version: "1"), now: now).id
+        _ = try await store.enqueue([NewGraph(isGraph: false, jobs: [parent])], now: now)
+        _ = try await store.exchange([], claim: ClaimRequest(slots: 1), by: ended, now: now)
+        try admin.run("UPDATE halyard.daemon SET alive_until_ms = 0 WHERE id = \(ended.rawValue)")
+        guard case .renewed(let life) = try await store.renew(holder, now: now) else { throw Unexpected() }
+        #expect(life.hasOrphans)
+        #expect(try await store.held(by: holder).isEmpty)
+        #expect(try await store.rescue(RescueRequest(maxRescues: 3), by: holder, now: now).returned.count == 1)
         await store.close()
         for (table, count) in try sequentialScans(admin) { #expect(count == scans[table], "\(table)") }
     }

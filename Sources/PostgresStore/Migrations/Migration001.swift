@@ -286,6 +286,7 @@ extension Migration {
             cancel_ms bigint,
             PRIMARY KEY (job)
         ) WITH (fillfactor = 90, \(vacuum));
+        CREATE INDEX running_daemon ON halyard.running (daemon);
 
         -- Final jobs with their results. If an attempt succeeded, it is the last one. attempt is the number of the
         -- attempt that the result comes from, 0 for none; last_attempt is the job's last one.
