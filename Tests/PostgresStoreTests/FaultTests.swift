@@ -132,7 +132,21 @@ import Testing
 
     @Test func aVacuumOfAWholeTableDelaysWritesOnly() async throws {
         _ = try await enqueue()
+        // The lock that a vacuum of a whole table takes.
+        try admin.run("BEGIN; LOCK TABLE halyard.ready, halyard.running IN ACCESS EXCLUSIVE MODE")
+        let (open, me, start) = (store, holder, now)
+        async let answer = open.exchange([], claim: ClaimRequest(slots: 1), by: me, now: start)
+        let watcher = try Connection(to: database.url)
+        let waits = """
+            SELECT 1 FROM pg_locks
+            WHERE  NOT granted AND locktype = 'relation'
+            AND    database = (SELECT oid FROM pg_database WHERE datname = current_database())
+            """
+        while try watcher.run(waits).count == 0 { await Task.yield() }
+        try admin.run("COMMIT")
+        #expect(try await answer.claimed.count == 1)
         for table in ["ready", "running", "job", "done"] { try admin.run("VACUUM FULL halyard.\(table)") }
+        _ = try await enqueue()
         #expect(try await claim().count == 1)
         await store.close()
     }
