@@ -4,7 +4,7 @@ import PostgresStore
 import Testing
 
 /// Several daemons on one server, by the server's own clock.
-@Suite(.enabled(if: hasServer, "PostgreSQL is not installed")) struct FleetTests {
+@Suite(.enabled(if: hasServer, "PostgreSQL is not installed"), .serialized) struct FleetTests {
     private let ok = JSONText(trusted: Array("1".utf8))
 
     /// A daemon whose clock is wrong.

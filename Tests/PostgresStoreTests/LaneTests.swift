@@ -4,7 +4,7 @@ import PostgresStore
 import Testing
 
 /// Jobs of transactions that end late, or whose numbers come again, are found.
-@Suite(.enabled(if: hasServer, "PostgreSQL is not installed")) struct LaneTests {
+@Suite(.enabled(if: hasServer, "PostgreSQL is not installed"), .serialized) struct LaneTests {
     let database: TestDatabase
     let admin: Connection
     let store: PostgresJobStore

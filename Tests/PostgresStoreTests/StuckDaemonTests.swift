@@ -4,7 +4,7 @@ import PostgresStore
 import Testing
 
 /// Daemons that are frozen or cut off in the middle of a transaction stop no other daemon.
-@Suite(.enabled(if: hasServer, "PostgreSQL is not installed")) struct StuckDaemonTests {
+@Suite(.enabled(if: hasServer, "PostgreSQL is not installed"), .serialized) struct StuckDaemonTests {
     let database: TestDatabase
     let admin: Connection
     let store: PostgresJobStore
