@@ -50,7 +50,8 @@ import Testing
         let folder = "\(bench.work)/\(attempt.lease.job)-1"
         #expect(
             lines.sorted() == [
-                "A=1", "HALYARD_ATTEMPT=1", "HALYARD_JOB=\(attempt.lease.job)", "HOME=\(folder)", "LANG=C",
+                "A=1", "HALYARD_ATTEMPT=1", "HALYARD_JOB=\(attempt.lease.job)",
+                "HALYARD_PROGRAM=/usr/bin/env", "HOME=\(folder)", "LANG=C",
                 "NOTIFY_SOCKET=\(folder)/.notify", "PATH=/usr/local/bin:/usr/bin:/bin", "TMPDIR=\(folder)",
             ])
     }
