@@ -89,10 +89,7 @@ let package = Package(
         module("Operations", ["OperationTypes"]),
         module(
             "NetworkAdapters",
-            [
-                "OperationTypes", "Operations",
-                .product(name: "OpenCombine", package: "OpenCombine"),
-            ]),
+            ["OperationTypes", "Operations", .product(name: "OpenCombine", package: "OpenCombine")]),
         // Operations that run kinds, which bring an HTTP client, TLS and C libraries.
         module("NetworkOperations", ["Kinds", "Operations", "Pages", "Web"]),
         // The names of the published libraries, for code that was written for them.
@@ -172,8 +169,8 @@ let package = Package(
             "PostgresStore",
             [
                 "CalendarEvents", "JobStoreContract", "Jobs", "OperationTypes", "PostgreSQL", "PostgresServer",
-                "SQLite",
-                "SQLiteInspection", "SQLiteStore",
+                "SQLite", "SQLiteInspection",
+                "SQLiteStore",
             ]),
 
         // Running jobs.
@@ -184,28 +181,22 @@ let package = Package(
                 "CalendarEvents", "Jobs", "OperationTypes", "CTimerFD",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "HeapModule", package: "swift-collections"),
-                .product(name: "Logging", package: "swift-log"),
+                logging,
                 .product(name: "Metrics", package: "swift-metrics"),
             ]),
         tests(
             "Runner",
-            [
-                "CTimerFD", "CalendarEvents", "SQLiteStore", "SQLite", "Jobs", "OperationTypes", "Samples", logging,
-            ]),
+            ["CTimerFD", "CalendarEvents", "SQLiteStore", "SQLite", "Jobs", "OperationTypes", "Samples", logging]),
         // The messages between the daemon and its workers.
         module("WorkerProtocol", ["Jobs", "OperationTypes"]),
         tests("WorkerProtocol", ["Jobs", "OperationTypes"]),
         // The daemon's side of its workers: their processes, and what runs in which.
         module(
             "Workers",
-            [
-                "CLinux", "Jobs", "OperationTypes", "Processes", "Runner", "WorkerProtocol", logging,
-            ]),
+            ["CLinux", "Jobs", "OperationTypes", "Processes", "Runner", "WorkerProtocol", logging]),
         tests(
             "Workers",
-            [
-                "Jobs", "OperationTypes", "Programs", "SampleWorker", "Samples", "WorkerProtocol", logging,
-            ]),
+            ["Jobs", "OperationTypes", "Programs", "SampleWorker", "Samples", "WorkerProtocol", logging]),
         // Starts, watches and kills processes. Knows nothing of jobs.
         .target(name: "CLauncher"),
         module("Processes", ["CLauncher"]),
@@ -215,14 +206,10 @@ let package = Package(
         // Runs the programs of definitions of the kind `program`.
         module(
             "ProgramKind",
-            [
-                "CLinux", "JobFiles", "Jobs", "OperationTypes", "Processes", logging,
-            ]),
+            ["CLinux", "JobFiles", "Jobs", "OperationTypes", "Processes", logging]),
         tests(
             "ProgramKind",
-            [
-                "CLinux", "JobFiles", "Jobs", "OperationTypes", "Processes", "Programs", logging,
-            ]),
+            ["CLinux", "JobFiles", "Jobs", "OperationTypes", "Processes", "Programs", logging]),
         // The main program of a worker. It has no dependency outside of this package, so that programs with their own
         // kinds build quickly.
         module("Worker", ["Jobs", "OperationTypes", "WorkerProtocol"]),
@@ -336,7 +323,7 @@ let package = Package(
                 "CLinux", "ControlProtocol", "Jobs", "OperationTypes",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
-                .product(name: "Logging", package: "swift-log"),
+                logging,
                 nio("NIOCore"), nio("NIOHTTP1"), nio("NIOPosix"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ], resources: [.embedInCode("openapi.json")]),
@@ -344,16 +331,13 @@ let package = Package(
             "API",
             [
                 "Client", "ControlProtocol", "JobFiles", "Jobs", "OperationTypes", "Programs", "SQLiteStore",
-                "StoreControl", .product(name: "Logging", package: "swift-log"),
+                "StoreControl", logging,
                 nio("NIOCore"), nio("NIOEmbedded"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
         module(
             "Client",
-            [
-                "ControlProtocol", "Jobs",
-                nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
-            ]),
+            ["ControlProtocol", "Jobs", nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1")]),
         tests("Client", ["ControlProtocol", "Jobs"]),
         // The library for programs that enqueue jobs and read results: one import, and no code of a kind.
         module("HalyardClient", ["Client", "ControlProtocol", "Jobs", "OperationTypes"]),
@@ -368,16 +352,17 @@ let package = Package(
             "Commands",
             [
                 "API", "Client", "ControlProtocol", "JobFiles", "Jobs", "OperationTypes", "Programs", "SQLite",
-                "SQLiteInspection", "SQLiteStore", "SampleWorker", "StoreControl", "Stores",
+                "SQLiteInspection",
+                "SQLiteStore", "SampleWorker", "StoreControl", "Stores",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Logging", package: "swift-log"),
+                logging,
             ], exclude: ["Golden"]),
 
         // The daemon.
         .systemLibrary(
             name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
-        module("Systemd", ["CSystemd", .product(name: "Logging", package: "swift-log")]),
-        tests("Systemd", [.product(name: "Logging", package: "swift-log")]),
+        module("Systemd", ["CSystemd", logging]),
+        tests("Systemd", [logging]),
         module(
             "Daemon",
             [
@@ -385,7 +370,7 @@ let package = Package(
                 "OperationTypes", "Processes", "ProgramKind", "Runner", "Settings", "StoreControl", "Stores",
                 "Systemd", "WorkerProtocol", "Workers", "YAML",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Logging", package: "swift-log"),
+                logging,
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),

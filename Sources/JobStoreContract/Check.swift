@@ -48,7 +48,7 @@ public struct Check: Sendable, CustomStringConvertible {
 
 /// The source of a check's stores. All stores of one source open the same database, which begins empty.
 public struct StoreSource: Sendable {
-    /// What the stores of this source promise. ``JobStore/capabilities`` is the same.
+    /// The capabilities of the stores of this source; ``JobStore/capabilities`` is the same.
     public let capabilities: StoreCapabilities
     /// Opens the database with clocks that the check controls.
     public let open: @Sendable (any StoreClock) async throws -> any JobStore

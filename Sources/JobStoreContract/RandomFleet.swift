@@ -31,7 +31,7 @@ extension Check {
     }
 }
 
-/// What the holders of a random fleet know of its jobs.
+/// The facts that the holders of a random fleet know about its jobs.
 private final class Fleet: Sendable {
     private struct State {
         var accepted: [JobID] = []

@@ -312,7 +312,7 @@ public final class JobRunner: Sendable {
         case .queues: handle(.wake)
         // Jobs keep the revision that they were enqueued with. Accepted jobs are reported again when they are written.
         case .definitions, .schedules, .accepted: break
-        // With one holder there are no others to rescue from.
+        // A single holder has no others to rescue from.
         case .holders: if store.capabilities.holders == .many { handle(LifeLoop.Event.othersChanged) }
         case .condition: conditionLog.note { store.condition }
         case .stopped(let error): handle(.storeFailed(error))

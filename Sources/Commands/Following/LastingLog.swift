@@ -75,7 +75,7 @@ struct LastingLog {
                     if let last = rest.last { request.continue(after: last) }
                 } while request.attempt == nil && !rest.isEmpty
             } catch let problem as ControlProblem where problem.code == .notFound && request.first != nil {
-                // That was the last attempt with a log.
+                // No further attempt has a log.
             }
             return rest
         } ?? nil

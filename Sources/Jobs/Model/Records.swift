@@ -175,7 +175,7 @@ public struct DependencyOutput: Hashable, Sendable {
     public var dependency: JobID
     /// The attempt that produced the output.
     public var attempt: Int
-    /// That job's name in its graph definition; nil if it has none.
+    /// The job's name in its graph definition; nil if it has none.
     public var node: String?
     /// The name of that job's kind.
     public var kind: String

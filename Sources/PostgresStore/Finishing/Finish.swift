@@ -69,7 +69,7 @@ extension Writer {
         var results: [FinishResult] = []
         var rows = EndRows()
         for end in ends {
-            // Of two ends of one lease, the first counts.
+            // The first of two ends of one lease counts.
             guard let job = running.removeValue(forKey: end.lease) else {
                 results.append(.leaseLost)
                 continue

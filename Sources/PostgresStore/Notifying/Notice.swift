@@ -1,6 +1,6 @@
 import Jobs
 
-/// What one commit changed, as other stores of the same database hear of it: numbers and states, no data of jobs.
+/// The changes of one commit, as other stores of the database hear of them: numbers and states, no data of jobs.
 ///
 /// The text is `sender|flags|jobs`. Each job is `number,graph,state,attempt,cancel,due`, with `;` between jobs.
 struct Notice: Equatable {

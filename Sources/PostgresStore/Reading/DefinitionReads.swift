@@ -16,7 +16,7 @@ enum DefinitionReads {
         """
 
     static let version = Statement("SELECT version FROM halyard.settings WHERE id = 1")
-    /// Of the descriptions of one kind by several daemons, the last counts.
+    /// If several daemons describe one kind, the last description counts.
     static let kinds = Statement(
         """
         SELECT   \(kindColumns)

@@ -24,7 +24,7 @@ struct Lane: Hashable {
     var laneClass: LaneClass
 }
 
-/// What the database says about queues, definitions and lanes. It is read again when the settings have changed.
+/// The queues, definitions and lanes of the database. It is read again when the settings have changed.
 struct Catalog {
     struct Queue {
         var settings: QueueSettings

@@ -2,7 +2,7 @@ import Jobs
 import PostgreSQL
 import StoreParts
 
-/// What a writer remembers between transactions. A rollback restores it.
+/// The state that a writer keeps between transactions. A rollback restores it.
 struct Memory {
     var shares = FairShare()
     /// Trials of jobs that were running in several crashes. They are not stored: each rescue derives them from the

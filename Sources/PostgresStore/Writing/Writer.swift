@@ -18,7 +18,7 @@ final class Writer {
     let boot: String
     var memory = Memory()
     private var memoryAtBegin = Memory()
-    /// What the database says about queues, definitions and lanes; nil until it is read.
+    /// The queues, definitions and lanes of the database; nil until they are read.
     var catalog: Catalog?
     private var catalogAtBegin: Catalog?
 

@@ -160,7 +160,7 @@ import Testing
                 "halyard: 13 names left out:\n  DIRECTORY/a/0 (a pipe)\n\(names)  and 3 more\n"), "\(run.errors)")
     }
 
-    /// With a daemon, no later message follows whose output would also flush the names.
+    /// A daemon sends no later message whose output would also flush the names.
     @Test func whatIsLeftOutIsNamedWithADaemon() async throws {
         let shop = try await Self.shop(files: ["roots/1"])
         try #require(symlink("1", shop.path("roots/2\u{1B}[2J")) == 0)
