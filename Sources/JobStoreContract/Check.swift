@@ -40,10 +40,11 @@ public struct Check: Sendable, CustomStringConvertible {
     /// The promises of every store.
     private static let ofEveryStore: [Check] =
         accepting + starting + claiming + finishing + crashing + suspecting + rooms + graphing + cancelling + rescuing
-        + holding + expecting + pruning + settings + scheduling + reading + waiting + observing
+        + holding + checkpointing + expecting + pruning + settings + scheduling + reading + waiting + observing
 
     /// The promises of stores that several holders use at once.
-    private static let ofManyHolders: [Check] = sharing + sharingSettings + outliving + [aFleetAtRandom]
+    private static let ofManyHolders: [Check] =
+        sharing + sharingSettings + sharingCheckpoints + outliving + [aFleetAtRandom]
 }
 
 /// The source of a check's stores. All stores of one source open the same database, which begins empty.

@@ -14,39 +14,62 @@ struct SplitMix64: RandomNumberGenerator {
     }
 }
 
-/// Enqueues graphs, claims, ends, cancels and restarts at random. Expects that afterwards every job has one outcome and
-/// one result, and that the counts agree with the jobs (P2, P3).
+/// Enqueues graphs, claims, saves checkpoints, ends, cancels and restarts at random. Expects that each claim returns the
+/// job's last checkpoint, and that afterwards every job has one outcome and one result and no checkpoint, and the counts
+/// agree with the jobs (P2, P3).
 func randomDay(_ bench: Workbench, seed: UInt64) async throws {
     var random = SplitMix64(seed: seed)
     var running: [Lease] = []
+    var ended: [Lease] = []
     var jobs: [JobID] = []
-    for _ in 0..<300 {
+    var checkpoints: [JobID: JSONText] = [:]
+    for round in 0..<300 {
         bench.advance(.milliseconds(Int.random(in: 0...2000, using: &random)))
-        switch Int.random(in: 0..<20, using: &random) {
+        switch Int.random(in: 0..<24, using: &random) {
         case 0..<7:
             let graph = randomGraph(bench, known: jobs, using: &random)
             jobs += try await bench.enqueue(graph).jobs
         case 7..<11:
-            running += try await bench.claim(Int.random(in: 1...5, using: &random)).map(\.lease)
+            let claimed = try await bench.claim(Int.random(in: 1...5, using: &random))
+            for job in claimed { try expectCheckpoint(of: job, checkpoints, seed: seed) }
+            running += claimed.map(\.lease)
         case 11..<17:
             guard let lease = running.randomElement(using: &random) else { continue }
             running.removeAll { $0 == lease }
             try await bench.end(lease, randomEnding(using: &random))
+            ended.append(lease)
         case 17:
             // An administrator may set the wall clock to any time.
             bench.clock.set(by: .seconds(Int.random(in: -7200...7200, using: &random)))
         case 18:
             guard let job = jobs.randomElement(using: &random) else { continue }
             try await bench.cancel([job])
-        default:
+        case 19:
             try await bench.restartAndRescue(maxRescues: 2)
+            ended += running
             running = []
+        default:
+            var saves: [CheckpointSave] = []
+            var expected: [SaveResult] = []
+            for lease in [running.randomElement(using: &random), ended.randomElement(using: &random)].compactMap(\.self)
+            {
+                let value = JSONText(trusted: Array("{\"round\":\(round)}".utf8))
+                let isRunning = running.contains(lease)
+                saves.append(CheckpointSave(lease: lease, value: value))
+                expected.append(isRunning ? .saved : .leaseLost)
+                if isRunning { checkpoints[lease.job] = value }
+            }
+            let results = try await bench.store.save(saves, by: bench.holder, now: bench.now)
+            try expectEqual(results, expected, "seed \(seed):")
         }
     }
     for lease in running { try await bench.end(lease, .failed(.broken)) }
     while true {
         let claimed = try await bench.claim()
-        for job in claimed { try await bench.end(job.lease, .succeeded(JSONText("1"))) }
+        for job in claimed {
+            try expectCheckpoint(of: job, checkpoints, seed: seed)
+            try await bench.end(job.lease, .succeeded(JSONText("1")))
+        }
         if claimed.isEmpty {
             guard let next = try await bench.store.nextDueAt() else { break }
             bench.advance(max(next - bench.now, .milliseconds(1)))
@@ -55,6 +78,11 @@ func randomDay(_ bench: Workbench, seed: UInt64) async throws {
     try await expectConsistent(bench, jobs, seed: seed)
     try await bench.restart()
     try await expectConsistent(bench, jobs, seed: seed)
+}
+
+private func expectCheckpoint(of job: ClaimedJob, _ checkpoints: [JobID: JSONText], seed: UInt64) throws {
+    try expectEqual(
+        job.checkpoint, checkpoints[job.lease.job], "the checkpoint of job \(job.lease.job), seed \(seed):")
 }
 
 private func randomGraph(_ bench: Workbench, known: [JobID], using random: inout SplitMix64) -> NewGraph {
@@ -100,6 +128,7 @@ private func expectConsistent(_ bench: Workbench, _ jobs: [JobID], seed: UInt64)
         let outcome = try unwrap(record.state.outcome, "an outcome of job \(job), seed \(seed); it is \(record.state)")
         try expectEqual(try await bench.result(job).outcome, outcome, "job \(job), seed \(seed):")
         try expectEqual(record.finishedAt, try await bench.result(job).finishedAt, "job \(job), seed \(seed):")
+        try expectEqual(try await bench.store.checkpoint(of: job), nil, "job \(job), seed \(seed):")
         let attempts = try await bench.store.attempts(of: job)
         try expectEqual(attempts.map(\.lease.attempt), Array(1..<record.attempt + 1), "job \(job), seed \(seed):")
         for edge in try await bench.dependencies(of: job) where outcome == .succeeded {

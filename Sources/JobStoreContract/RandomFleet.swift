@@ -2,8 +2,8 @@ import Jobs
 import Synchronization
 
 extension Check {
-    /// Holders that enqueue, claim, end, cancel, lapse and rescue at once, at random: no job is lost, none runs twice at
-    /// a time, and none has two results.
+    /// Holders that enqueue, claim, save checkpoints, end, cancel, lapse and rescue at once, at random: no job is lost, none
+    /// runs twice at a time, none has two results, and each attempt begins with the last checkpoint, whoever saved it.
     static let aFleetAtRandom = Check("aFleetLosesNothingAndRunsNothingTwice", each: Array(1...3)) { bench, seed in
         try await bench.change(QueueChange(name: QueueSettings.defaultName, limit: 40))
         var benches = [bench]
@@ -25,6 +25,7 @@ extension Check {
             let results = fleet.recorded(of: job)
             try expect(results <= 1, "seed \(seed): job \(job) has \(results) recorded successes")
             try expectEqual(results == 1, outcome == .succeeded, "seed \(seed): job \(job) succeeded if recorded:")
+            try expectEqual(try await bench.store.checkpoint(of: job), nil, "seed \(seed): job \(job):")
         }
         try expect(accepted.count > 100, "seed \(seed): the holders enqueued jobs")
         for other in benches.dropFirst() { try await other.end() }
@@ -36,6 +37,7 @@ private final class Fleet: Sendable {
     private struct State {
         var accepted: [JobID] = []
         var recorded: [JobID: Int] = [:]
+        var checkpoints: [JobID: JSONText] = [:]
     }
 
     private let state = Mutex(State())
@@ -47,15 +49,21 @@ private final class Fleet: Sendable {
     func live(as bench: Workbench, seed: UInt64) async throws {
         var random = SplitMix64(seed: seed)
         var mine: [Lease] = []
-        for _ in 0..<120 {
-            switch Int.random(in: 0..<12, using: &random) {
+        for round in 0..<120 {
+            switch Int.random(in: 0..<14, using: &random) {
             case 0, 1, 2: try await enqueue(bench, &random)
-            case 3, 4, 5: mine += try await bench.exchange(slots: 5).claimed.map(\.lease)
+            case 3, 4, 5: mine += try await claim(5, bench)
             case 6, 7, 8:
                 let count = min(mine.count, Int.random(in: 1...4, using: &random))
                 let ended = Array(mine.prefix(count))
                 mine.removeFirst(count)
                 try await end(ended, bench, &random)
+            case 12, 13:
+                let value = JSONText(trusted: Array("[\(bench.holder.rawValue), \(round)]".utf8))
+                let saves = mine.shuffled(using: &random).prefix(3).map { CheckpointSave(lease: $0, value: value) }
+                let results = try await bench.store.save(saves, by: bench.holder, now: bench.now)
+                try expect(results.allSatisfy { $0 == .saved }, "the leases of a life that lasts stand: \(results)")
+                note(saves)
             case 9:
                 if let job = accepted.randomElement(using: &random) { try await bench.cancel([job]) }
             case 10 where Int.random(in: 0..<4, using: &random) == 0:
@@ -66,6 +74,9 @@ private final class Fleet: Sendable {
                 if Bool.random(using: &random) { try await bench.store.leave(life, now: bench.now) }
                 try await bench.begin()
                 try await bench.rescue(maxRescues: 1000, after: .unrelated(reason: "It lapsed"))
+                let saves = late.map { CheckpointSave(lease: $0, value: JSONText("\"late\"")) }
+                let results = try await bench.store.save(saves, by: life, now: bench.now)
+                try expect(results.allSatisfy { $0 == .leaseLost }, "a rescued job keeps its checkpoint: \(results)")
                 for lease in late {
                     let end = AttemptEnd(lease: lease, ending: .succeeded(JSONText("0")))
                     let answer = try await bench.store.exchange([end], claim: nil, by: life, now: bench.now)
@@ -75,6 +86,21 @@ private final class Fleet: Sendable {
             }
         }
         try await end(mine, bench, &random)
+    }
+
+    /// Claims jobs, each of which must have the last checkpoint that any holder saved.
+    private func claim(_ slots: Int, _ bench: Workbench) async throws -> [Lease] {
+        let claimed = try await bench.exchange(slots: slots).claimed
+        let known = state.withLock(\.checkpoints)
+        for job in claimed { try expectEqual(job.checkpoint, known[job.lease.job], "job \(job.lease.job):") }
+        return claimed.map(\.lease)
+    }
+
+    /// Notes saved checkpoints, before their attempts end, so that whoever claims the jobs next knows them.
+    private func note(_ saves: [CheckpointSave]) {
+        state.withLock { state in
+            for save in saves { state.checkpoints[save.lease.job] = save.value }
+        }
     }
 
     private func enqueue(_ bench: Workbench, _ random: inout SplitMix64) async throws {
@@ -112,9 +138,9 @@ private final class Fleet: Sendable {
     /// Runs what is left on one holder.
     func finish(_ bench: Workbench) async throws {
         for _ in 0..<10_000 {
-            let claimed = try await bench.claim(40)
+            let claimed = try await claim(40, bench)
             if claimed.isEmpty, try await bench.store.counts()[.running] == 0 { return }
-            let ends = claimed.map { AttemptEnd(lease: $0.lease, ending: .succeeded(JSONText("1"))) }
+            let ends = claimed.map { AttemptEnd(lease: $0, ending: .succeeded(JSONText("1"))) }
             record(ends, try await bench.exchange(ends).finished)
         }
         throw Violation(description: "the fleet does not come to rest")

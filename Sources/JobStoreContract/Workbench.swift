@@ -158,6 +158,12 @@ final class Workbench: Sendable {
         return try await exchange([end]).finished[0]
     }
 
+    /// Saves a checkpoint. The lease must stand.
+    func save(_ value: JSONText, under lease: Lease) async throws {
+        let results = try await store.save([CheckpointSave(lease: lease, value: value)], by: holder, now: now)
+        try expectEqual(results, [.saved])
+    }
+
     /// Claims one job and ends it. Enqueues nothing.
     @discardableResult
     func runOne(_ ending: AttemptEnd.Ending = .succeeded(JSONText(trusted: Array("{}".utf8)))) async throws -> JobID {

@@ -180,6 +180,15 @@ public final class PostgresJobStore: JobStore {
         }
     }
 
+    public func save(
+        _ checkpoints: [CheckpointSave], by holder: HolderID, now: Timestamp
+    ) async throws(StoreError) -> [SaveResult] {
+        // On the connection of the exchanges, so that an end never overtakes a checkpoint of its attempt.
+        try await writing.perform(weight: checkpoints.count) { (writer) throws(PostgresError) in
+            try writer.save(checkpoints, by: holder, now: now)
+        }
+    }
+
     public func trials(now: Timestamp) async throws(StoreError) -> CrashTrials.Report? {
         try await write { (writer) throws(PostgresError) in writer.reportTrials(now: now) }
     }

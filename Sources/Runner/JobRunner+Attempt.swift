@@ -34,7 +34,11 @@ extension JobRunner {
 
     func end(_ attempt: RunningAttempt, _ result: AttemptResult) {
         attempt.endProgress()
-        handle(.attemptEnded(attempt, result, random: result.isValue ? 0 : random()))
+        let record: @Sendable () -> Void = { [self] in
+            handle(.attemptEnded(attempt, result, random: result.isValue ? 0 : random()))
+        }
+        // Saves end before the end of their attempt is recorded.
+        if attempt.saves.withLock({ $0.close(then: record) }) { record() }
     }
 
     /// Runs one attempt in this process: builds the input, runs the operation, checks the size of its output, and plans
@@ -52,8 +56,10 @@ extension JobRunner {
             [weak self] progress in self?.publish(progress, of: attempt)
         }
         let context = JobContext(
-            lease: attempt.lease, operation: operation, isStoppedForGood: { attempt.isStoppedForGood },
+            lease: attempt.lease, operation: operation, checkpoint: attempt.job.checkpoint,
+            isStoppedForGood: { attempt.isStoppedForGood },
             isLast: { code, isRetryable in attempt.wouldEnd(with: code, isRetryable: isRetryable) },
+            onSave: { [self] value throws(CheckpointError) in try await save(value, of: attempt) },
             onEnqueue: { children.add($0) })
         let outcome = await ConnectionLog.$current.withValue(attempt.connections) { [payload] in
             await kind.run(payload, job: context, kinds: kinds)

@@ -26,11 +26,11 @@ extension JobRunner {
         host.run(
             HostedAttempt(
                 lease: attempt.lease, kind: definition.kind, input: payload.input, program: definition.program,
-                dependencies: dependencies, tries: attempt.job.tries, retry: definition.retry,
-                timeout: definition.timeout,
-                isSuspect: attempt.job.isSuspect,
+                dependencies: dependencies, checkpoint: attempt.job.checkpoint, tries: attempt.job.tries,
+                retry: definition.retry, timeout: definition.timeout, isSuspect: attempt.job.isSuspect,
                 onBegin: { [weak self] in self?.began(attempt) },
                 onProgress: { [weak self] in self?.publish($0, of: attempt) },
+                onCheckpoint: { [weak self] value, answer in self?.save(value, of: attempt, answer) },
                 onConnections: { attempt.connections.replace(with: $0) }, onUsage: { attempt.note($0) },
                 onEnd: { [weak self] in self?.ended(attempt, $0) }))
     }

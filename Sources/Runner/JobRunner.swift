@@ -34,6 +34,7 @@ public final class JobRunner: Sendable {
     private let alarms = LoopAlarms()
     let lifeAlarm = LifeAlarm()
     private let abandonedNote = Mutex(())
+    let saves = Mutex(SaveLine())
     let ready = Latch<Bool>()
     let ended = Latch<Bool>()
 
@@ -274,6 +275,7 @@ public final class JobRunner: Sendable {
             Task { attempt.stop(reason) }
         case .abandon(let attempt, let reason):
             attempt.endProgress()
+            for answer in attempt.saves.withLock({ $0.closeAndDropWaiting() }) { answer(.failure(.leaseLost)) }
             attempt.host?.abandon(attempt.lease)
             noteAbandoned()
             report.abandoned(attempt, reason)

@@ -136,6 +136,14 @@ public final class SQLiteJobStore: JobStore {
         return try await writing.thread.perform { (writer) throws(SQLiteError) in writer.reportTrials(now: now) }
     }
 
+    public func save(
+        _ checkpoints: [CheckpointSave], by holder: HolderID, now: Timestamp
+    ) async throws(StoreError) -> [SaveResult] {
+        try await write(weight: checkpoints.count) { (writer) throws(SQLiteError) in
+            try writer.save(checkpoints, by: holder, now: now)
+        }
+    }
+
     // MARK: Settings
 
     public func change(
@@ -238,6 +246,10 @@ public final class SQLiteJobStore: JobStore {
 
     public func attempts(of job: JobID) async throws(StoreError) -> [AttemptRecord] {
         try await reading.perform { (reader) throws(SQLiteError) in try reader.attempts(of: job) }
+    }
+
+    public func checkpoint(of job: JobID) async throws(StoreError) -> Checkpoint? {
+        try await reading.perform { (reader) throws(SQLiteError) in try reader.checkpoint(of: job) }
     }
 
     public func dependencies(

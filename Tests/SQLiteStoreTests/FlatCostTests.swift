@@ -99,6 +99,22 @@ import Testing
         #expect(writer.memory.queues[2].tally[.cancelled] == 1)
     }
 
+    /// Neither its claim nor its end asks for a checkpoint.
+    @Test func aJobWithoutACheckpointDoesNotPayForThoseOfOthers() throws {
+        let none = try TemporaryDirectory()
+        let some = try TemporaryDirectory()
+        let writer = try writer(some, others: 3)
+        try writer.begin(isObserved: false)
+        try enqueue(50, writer)
+        let claimed = try writer.claim(ClaimRequest(slots: 50), now: Self.now)
+        let saves = claimed.map { CheckpointSave(lease: $0.lease, value: .emptyObject) }
+        let holder = try #require(writer.unstored.holder)
+        #expect(try writer.save(saves, by: holder, now: Self.now) == Array(repeating: .saved, count: 50))
+        try writer.flush()
+        try writer.commit()
+        #expect(try steps(writer) == steps(try self.writer(none, others: 3)))
+    }
+
     @Test func p9StepsDoNotGrowWithTheOtherRows() throws {
         let small = try TemporaryDirectory()
         let large = try TemporaryDirectory()

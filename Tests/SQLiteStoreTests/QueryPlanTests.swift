@@ -54,6 +54,13 @@ import Testing
         Plan("isJobOpen", ScheduleStatements().openJob.sql, [byNumber]),
         Plan("isGraphOpen", CancelStatements().graph.sql, ["SEARCH graph USING INTEGER PRIMARY KEY (rowid=?)"]),
         Plan("promote", ClaimStatements().promote.sql, [byNumber]),
+        Plan("saveCheckpoint", CheckpointStatements().save.sql, [byNumber]),
+        Plan(
+            "checkpoint", CheckpointStatements().value.sql,
+            ["SEARCH checkpoint USING INTEGER PRIMARY KEY (rowid=?)"]),
+        Plan(
+            "deleteCheckpoint", CheckpointStatements().delete.sql,
+            ["SEARCH checkpoint USING INTEGER PRIMARY KEY (rowid=?)"]),
         Plan("endJob", FinishStatements().endJob.sql, [byNumber]),
         Plan("retryJob", FinishStatements().retryJob.sql, [byNumber]),
         Plan("returnJob", FinishStatements().returnJob.sql, [byNumber]),

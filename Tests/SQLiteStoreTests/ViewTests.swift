@@ -77,6 +77,8 @@ import Testing
             ], now: now)
         now = now + .seconds(1)
         let claimed = try await store.exchange([], claim: ClaimRequest(slots: 10), now: now).claimed
+        try await store.save(
+            JSONText(trusted: Array("{\"offset\":4096}".utf8)), under: claimed[2].lease, now: now + .seconds(1))
         now = now + .milliseconds(1500)
         let failure = JobFailure(
             code: "http_status", message: "The server said 503.",

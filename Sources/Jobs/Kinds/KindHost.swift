@@ -50,6 +50,8 @@ public struct HostedAttempt: Sendable {
     public var program: ProgramDefinition?
     /// The outputs of the dependencies that the kind accepts, in declared order.
     public var dependencies: [DependencyOutput]
+    /// The last checkpoint of an earlier attempt; nil if there is none.
+    public var checkpoint: JSONText?
     /// The number of tries that earlier attempts used up.
     public var tries: Int
     /// The policy that decides whether another attempt follows a failure.
@@ -62,6 +64,8 @@ public struct HostedAttempt: Sendable {
     public var onBegin: @Sendable () -> Void
     /// Receives reports of progress.
     public var onProgress: @Sendable (OperationProgress) -> Void
+    /// Receives a checkpoint of the attempt, and a closure to call once with the answer: nothing when it is durable.
+    public var onCheckpoint: @Sendable (JSONText, @escaping @Sendable (Result<Void, CheckpointError>) -> Void) -> Void
     /// Receives the requests that the attempt has sent so far, a JSON array of ``ConnectionRecord``.
     public var onConnections: @Sendable (JSONText) -> Void
     /// Receives the resources that the attempt's processes used, before its end.
@@ -72,9 +76,14 @@ public struct HostedAttempt: Sendable {
     /// Creates an attempt.
     public init(
         lease: Lease, kind: String, input: JSONText, program: ProgramDefinition? = nil,
-        dependencies: [DependencyOutput] = [], tries: Int = 0, retry: RetryPolicy = .never, timeout: Duration? = nil,
+        dependencies: [DependencyOutput] = [], checkpoint: JSONText? = nil, tries: Int = 0, retry: RetryPolicy = .never,
+        timeout: Duration? = nil,
         isSuspect: Bool = false, onBegin: @escaping @Sendable () -> Void = {},
         onProgress: @escaping @Sendable (OperationProgress) -> Void = { _ in },
+        onCheckpoint:
+            @escaping @Sendable (
+                JSONText, @escaping @Sendable (Result<Void, CheckpointError>) -> Void
+            ) -> Void = { $1(.failure(.leaseLost)) },
         onConnections: @escaping @Sendable (JSONText) -> Void = { _ in },
         onUsage: @escaping @Sendable (AttemptUsage) -> Void = { _ in },
         onEnd: @escaping @Sendable (HostedEnd) -> Void
@@ -84,12 +93,14 @@ public struct HostedAttempt: Sendable {
         self.input = input
         self.program = program
         self.dependencies = dependencies
+        self.checkpoint = checkpoint
         self.tries = tries
         self.retry = retry
         self.timeout = timeout
         self.isSuspect = isSuspect
         self.onBegin = onBegin
         self.onProgress = onProgress
+        self.onCheckpoint = onCheckpoint
         self.onConnections = onConnections
         self.onUsage = onUsage
         self.onEnd = onEnd

@@ -49,6 +49,8 @@ public struct ClaimedJob: Sendable, Hashable {
     public var hasDependencies: Bool
     /// The number of tries used up before this attempt.
     public var tries: Int
+    /// The last checkpoint of an earlier attempt; nil if there is none.
+    public var checkpoint: JSONText?
     /// Whether the job may have crashed a process: it was running when a process ended, and no attempt of it has ended in
     /// another way since. Interruptions do not count.
     public var isSuspect: Bool
@@ -56,7 +58,7 @@ public struct ClaimedJob: Sendable, Hashable {
     /// Creates a claimed job from its stored values.
     public init(
         lease: Lease, definition: DefinitionID, graph: GraphID?, input: JSONText?, hasDependencies: Bool, tries: Int,
-        isSuspect: Bool = false
+        checkpoint: JSONText? = nil, isSuspect: Bool = false
     ) {
         self.lease = lease
         self.definition = definition
@@ -64,6 +66,7 @@ public struct ClaimedJob: Sendable, Hashable {
         self.input = input
         self.hasDependencies = hasDependencies
         self.tries = tries
+        self.checkpoint = checkpoint
         self.isSuspect = isSuspect
     }
 }

@@ -18,6 +18,15 @@ extension JobStore {
         try await exchange(ends, claim: claim, by: try await anyHolder(now: now), now: now)
     }
 
+    /// Saves a checkpoint as the only holder.
+    @discardableResult
+    package func save(
+        _ checkpoint: JSONText, under lease: Lease, now: Timestamp
+    ) async throws(StoreError) -> SaveResult {
+        let save = CheckpointSave(lease: lease, value: checkpoint)
+        return try await self.save([save], by: try await anyHolder(now: now), now: now)[0]
+    }
+
     /// Begins a new life, and rescues the jobs of all lives before it.
     package func rescueOrphans(
         maxRescues: Int, after lastEnd: LastEnd = .unexplained, now: Timestamp

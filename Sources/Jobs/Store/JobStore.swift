@@ -114,6 +114,20 @@ public protocol JobStore: Sendable {
         _ ends: [AttemptEnd], claim: ClaimRequest?, by holder: HolderID, now: Timestamp
     ) async throws(StoreError) -> Exchange
 
+    /// Saves checkpoints of a holder's running attempts, in one transaction. Each replaces the former checkpoint of its
+    /// job; of two for one job, the later one stays.
+    ///
+    /// A checkpoint stays until the job is final. Every later claim returns it (``ClaimedJob/checkpoint``), also to other
+    /// holders. Observers are not notified.
+    ///
+    /// - Parameter checkpoints: The attempts and their data, each at most ``Checkpoint/maxBytes``.
+    /// - Returns: The results, in order. ``SaveResult/leaseLost`` is ordinary. As for ends, an attempt has its lease until
+    ///   its job is rescued (H3).
+    /// - Throws: ``StoreError``. Retrying is safe.
+    func save(
+        _ checkpoints: [CheckpointSave], by holder: HolderID, now: Timestamp
+    ) async throws(StoreError) -> [SaveResult]
+
     /// Saves the children of an attempt before the exchange that records its end, so that the exchange does not take
     /// longer because of them. The exchange accepts or drops the children. If no exchange follows, the next start drops
     /// them.
@@ -280,6 +294,10 @@ public protocol JobStore: Sendable {
     ///
     /// - Throws: ``StoreError``; reading again is safe.
     func attempts(of job: JobID) async throws(StoreError) -> [AttemptRecord]
+    /// Reads a job's checkpoint; nil if no attempt has saved one or the job is final.
+    ///
+    /// - Throws: ``StoreError``; reading again is safe.
+    func checkpoint(of job: JobID) async throws(StoreError) -> Checkpoint?
     /// Reads the dependencies of a job, in declared order.
     ///
     /// - Parameters:

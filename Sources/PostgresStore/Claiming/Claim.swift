@@ -163,7 +163,8 @@ extension Writer {
             let job = row.job(0)
             started[job] = ClaimedJob(
                 lease: Lease(job: job, attempt: row.int(1)), definition: DefinitionID(row.integer(2)),
-                graph: row.graph(3), input: row.json(4), hasDependencies: row.integer(5) > 0, tries: row.int(6))
+                graph: row.graph(3), input: row.json(4), hasDependencies: row.integer(5) > 0, tries: row.int(6),
+                checkpoint: row.json(7))
         }
         var claimed: [ClaimedJob] = []
         for job in jobs {
@@ -194,9 +195,11 @@ extension Writer {
                 SELECT job, lane, graph, attempt + 1, tries, rescues, due_ms, steady_ms, $3::bigint, $2::bigint
                 FROM   taken
             )
-            SELECT taken.job, taken.attempt + 1, job.definition, taken.graph, job.input, job.dependencies, taken.tries
-            FROM   taken
-            JOIN   halyard.job ON job.id = taken.job
+            SELECT    taken.job, taken.attempt + 1, job.definition, taken.graph, job.input, job.dependencies,
+                      taken.tries, checkpoint.value
+            FROM      taken
+            JOIN      halyard.job ON job.id = taken.job
+            LEFT JOIN halyard.checkpoint ON checkpoint.job = taken.job
             """)
     }
 }

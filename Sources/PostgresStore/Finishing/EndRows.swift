@@ -93,6 +93,7 @@ extension Writer {
             .times(rows.map(\.retryAt)), .jsons(rows.map(\.connections)), .jsons(rows.map { $0.usage?.json }))
     }
 
+    /// Records the results of final jobs, and deletes their checkpoints.
     func recordDone(_ rows: [DoneRow], now: Timestamp) throws(PostgresError) {
         if rows.isEmpty { return }
         try run(
@@ -118,6 +119,9 @@ extension Writer {
             """)
         static let done = Statement(
             """
+            WITH deleted AS (
+                DELETE FROM halyard.checkpoint WHERE job = ANY ($1::bigint[])
+            )
             INSERT INTO halyard.done (job, outcome, attempt, last_attempt, tries, rescues, pending, due_ms, started_ms,
                                       finished_ms, cancel_ms, value, code, message, detail, connections, usage)
             SELECT job, outcome, attempt, last_attempt, tries, rescues, pending, due_ms, started_ms,

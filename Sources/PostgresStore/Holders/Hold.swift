@@ -84,7 +84,7 @@ extension Writer {
             ClaimedJob(
                 lease: Lease(job: row.job(0), attempt: row.int(1)), definition: DefinitionID(row.integer(2)),
                 graph: row.graph(3), input: row.json(4), hasDependencies: row.integer(5) > 0, tries: row.int(6),
-                isSuspect: try lane(row.integer(7)).laneClass == .suspect)
+                checkpoint: row.json(8), isSuspect: try lane(row.integer(7)).laneClass == .suspect)
         }
     }
 
@@ -192,12 +192,13 @@ extension Writer {
         static let isAlive = Statement("SELECT 1 FROM halyard.daemon WHERE id = $1::bigint AND \(lasts("$2"))")
         static let held = Statement(
             """
-            SELECT   running.job, running.attempt, job.definition, running.graph, job.input, job.dependencies,
-                     running.tries, running.lane
-            FROM     halyard.running
-            JOIN     halyard.job ON job.id = running.job
-            WHERE    running.daemon = $1::bigint
-            ORDER BY running.job
+            SELECT    running.job, running.attempt, job.definition, running.graph, job.input, job.dependencies,
+                      running.tries, running.lane, checkpoint.value
+            FROM      halyard.running
+            JOIN      halyard.job ON job.id = running.job
+            LEFT JOIN halyard.checkpoint ON checkpoint.job = running.job
+            WHERE     running.daemon = $1::bigint
+            ORDER BY  running.job
             """)
         static let abandoned = Statement("UPDATE halyard.daemon SET abandoned = $2::bigint WHERE id = $1::bigint")
     }

@@ -223,6 +223,14 @@ extension Migration {
             PRIMARY KEY (job, number)
         );
 
+        -- The last checkpoint of a job that is not final, and the attempt that saved it.
+        CREATE TABLE halyard.checkpoint (
+            job      bigint PRIMARY KEY,
+            attempt  bigint NOT NULL,
+            saved_ms bigint NOT NULL,
+            value    text NOT NULL CONSTRAINT checkpoint_size CHECK (octet_length(value) <= 65536)
+        ) WITH (fillfactor = 70);
+
         CREATE SEQUENCE halyard.job_number;
         CREATE SEQUENCE halyard.graph_number;
 

@@ -33,6 +33,10 @@ extension PostgresJobStore {
         try await reading.perform { (reader) throws(PostgresError) in try reader.attempts(of: job) }
     }
 
+    public func checkpoint(of job: JobID) async throws(StoreError) -> Checkpoint? {
+        try await reading.perform { (reader) throws(PostgresError) in try reader.checkpoint(of: job) }
+    }
+
     public func dependencies(
         of job: JobID, onlyOpen: Bool, limit: Int
     ) async throws(StoreError) -> Neighbours {

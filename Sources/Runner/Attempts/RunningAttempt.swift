@@ -13,6 +13,7 @@ final class RunningAttempt: Sendable {
     private let task = Mutex<TaskState>(.notStarted)
     private let progress = Mutex(Progress())
     private let measured = Mutex<AttemptUsage?>(nil)
+    let saves = Mutex(AttemptSaves())
 
     private enum TaskState {
         case notStarted

@@ -158,7 +158,8 @@ extension Writer {
         claimed.append(
             ClaimedJob(
                 lease: Lease(job: job.id, attempt: attempt), definition: job.definition, graph: job.graph, input: input,
-                hasDependencies: job.hasDependencies, tries: job.tries, isSuspect: try isSuspect(job)))
+                hasDependencies: job.hasDependencies, tries: job.tries, checkpoint: try checkpoint(of: job.id),
+                isSuspect: try isSuspect(job)))
     }
 
     /// Whether the job's last attempt, apart from interrupted ones, ended in a crash.

@@ -156,6 +156,7 @@ extension Writer {
         try value.withoutCopy { (value) throws(SQLiteError) in
             try finishing.insertValue.run([.job <- job, .attempt <- attempt, .now <- now, .value <- value])
         }
+        try deleteCheckpoint(of: job)
     }
 
     /// - Parameter attempt: 0 if the job ended without an attempt.
@@ -166,6 +167,7 @@ extension Writer {
             .job <- job, .attempt <- attempt, .outcome <- outcome, .now <- now, .code <- failure.code,
             .message <- failure.message, .detail <- failure.detail,
         ])
+        try deleteCheckpoint(of: job)
     }
 
     private func refusal(of children: StagedChildren, now: Timestamp) throws(SQLiteError) -> EnqueueProblem? {

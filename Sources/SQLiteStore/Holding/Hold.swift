@@ -37,7 +37,7 @@ extension Writer {
                 ClaimedJob(
                     lease: Lease(job: id, attempt: running.attempt), definition: job.definition, graph: job.graph,
                     input: input, hasDependencies: job.hasDependencies, tries: job.tries,
-                    isSuspect: try wasSuspect(job)))
+                    checkpoint: try checkpoint(of: id), isSuspect: try wasSuspect(job)))
         }
         return held
     }

@@ -38,6 +38,12 @@ extension Reader {
                 connections: row.json(8), usage: row.usage(9))
         }
     }
+
+    func checkpoint(of job: JobID) throws(SQLiteError) -> Checkpoint? {
+        try records.checkpoint.first([.job <- job]) { row in
+            row.json(2).map { Checkpoint(attempt: Int(row.integer(0)), savedAt: row.timestamp(1), value: $0) }
+        } ?? nil
+    }
 }
 
 struct RecordStatements: StatementGroup {
@@ -70,6 +76,7 @@ struct RecordStatements: StatementGroup {
         WHERE    job_id = :job
         ORDER BY number
         """)
+    let checkpoint = Statement("SELECT attempt, saved_ms, value FROM checkpoint WHERE job_id = :job")
 }
 
 extension Statement {

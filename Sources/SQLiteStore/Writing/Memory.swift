@@ -20,6 +20,8 @@ struct Memory {
     private(set) var kinds: [String: Int] = [:]
     /// Running jobs. The dictionary is complete: a job that is not in it is not running.
     var running: [JobID: RunningJob] = [:]
+    /// The jobs with a checkpoint. The set is complete, so a claim and an end need no statement for other jobs.
+    var checkpointed: Set<JobID> = []
     /// Open long work, ordered by how long it has waited, longest first.
     var work: [LongWork] = []
     /// Accepted graphs whose jobs are being written.

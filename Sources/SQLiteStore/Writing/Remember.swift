@@ -23,6 +23,7 @@ extension Writer {
                 startedAt: row.timestamp(4), holder: row.optionalInteger(6).map(HolderID.init(_:)),
                 isCancelRequested: !row.isNull(5))
         }
+        while try remembering.checkpoints.step() { memory.checkpointed.insert(remembering.checkpoints.job(0)) }
         if let next = try remembering.nextNumbers.first({
             ($0.integer(0), $0.integer(1), SettingsVersion($0.integer(2)))
         }) {
@@ -109,6 +110,7 @@ struct RememberStatements: StatementGroup {
         WHERE    state < \(JobState.firstFinal)
         AND      state = \(JobState.running)
         """)
+    let checkpoints = Statement("SELECT job_id FROM checkpoint")
     /// A prune or a staged graph stores the next numbers in `meta`, since the rows with the highest numbers may be
     /// missing. Otherwise the next numbers follow from the rows.
     let nextNumbers = Statement(

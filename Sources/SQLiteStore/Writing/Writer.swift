@@ -33,6 +33,7 @@ final class Writer {
     let enqueueing = EnqueueStatements()
     let claiming = ClaimStatements()
     let finishing = FinishStatements()
+    let checkpointing = CheckpointStatements()
     let settling = SettleStatements()
     let cancelling = CancelStatements()
     let rescuing = RescueStatements()

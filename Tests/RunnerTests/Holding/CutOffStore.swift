@@ -1,4 +1,5 @@
 import Jobs
+import OperationTypes
 import SQLiteStore
 import Synchronization
 
@@ -23,11 +24,15 @@ final class CutOffStore: JobStore {
         var renewals = 0
         var begun: [HolderID] = []
         var refusedBegins = 0
+        /// Opened when the saves that arrive now may be carried out; nil if they are carried out at once.
+        var heldSaves: Latch<Void>?
+        var savedTogether: [[JSONText]] = []
     }
 
     private let base: SQLiteJobStore
     private let clock: ManualClock<Duration>
     private let state = Mutex(State())
+    private let arrivedSaves = AsyncStream<Void>.makeStream()
 
     init(_ base: SQLiteJobStore, _ clock: ManualClock<Duration>) {
         self.base = base
@@ -41,6 +46,16 @@ final class CutOffStore: JobStore {
     func cut() { state.withLock { $0.isCut = true } }
     func mend() { state.withLock { $0.isCut = false } }
     func loseNextAnswer() { state.withLock { $0.losesAnswer = true } }
+    /// The values of each call to save checkpoints.
+    var savedTogether: [[JSONText]] { state.withLock(\.savedTogether) }
+    /// Lets the saves that arrive from now on wait until they are passed.
+    func holdSaves() { state.withLock { $0.heldSaves = Latch() } }
+    func passSaves() { state.withLock { $0.heldSaves.take() }?.open() }
+    /// Waits until a held save arrives.
+    func saveArrived() async {
+        var iterator = arrivedSaves.stream.makeAsyncIterator()
+        _ = await iterator.next()
+    }
     func loseNextRequest() { state.withLock { $0.losesRequest = true } }
 
     /// The store behind the connection; nothing is stored while the connection is cut.
@@ -116,6 +131,20 @@ final class CutOffStore: JobStore {
         return answer
     }
 
+    func save(
+        _ checkpoints: [CheckpointSave], by holder: HolderID, now: Timestamp
+    ) async throws(StoreError) -> [SaveResult] {
+        let held = state.withLock { state in
+            state.savedTogether.append(checkpoints.map(\.value))
+            return state.heldSaves
+        }
+        if let held {
+            arrivedSaves.continuation.yield()
+            await held.uncancellableWait()
+        }
+        return try await reached().save(checkpoints, by: holder, now: now)
+    }
+
     // MARK: The rest
 
     func enqueue(_ graphs: [NewGraph], now: Timestamp) async throws(StoreError) -> [EnqueueOutcome] {
@@ -185,6 +214,7 @@ final class CutOffStore: JobStore {
     func page(_ filter: JobFilter) async throws(StoreError) -> JobPage { try await reached().page(filter) }
     func result(of job: JobID) async throws(StoreError) -> JobResult? { try await reached().result(of: job) }
     func attempts(of job: JobID) async throws(StoreError) -> [AttemptRecord] { try await reached().attempts(of: job) }
+    func checkpoint(of job: JobID) async throws(StoreError) -> Checkpoint? { try await reached().checkpoint(of: job) }
     func dependencies(of job: JobID, onlyOpen: Bool, limit: Int) async throws(StoreError) -> Neighbours {
         try await reached().dependencies(of: job, onlyOpen: onlyOpen, limit: limit)
     }

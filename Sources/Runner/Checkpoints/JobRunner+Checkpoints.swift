@@ -1,0 +1,56 @@
+import Jobs
+import Synchronization
+
+extension JobRunner {
+    /// Saves a checkpoint of a running attempt.
+    ///
+    /// - Parameter answer: Called once, when the checkpoint is durable or refused.
+    func save(_ value: JSONText, of attempt: RunningAttempt, _ answer: @escaping SaveAnswer) {
+        guard value.bytes.count <= Checkpoint.maxBytes else {
+            return answer(.failure(.tooLarge(bytes: value.bytes.count)))
+        }
+        switch attempt.saves.withLock({ $0.add(value, answer) }) {
+        case .save(let value): enqueue(SaveLine.Save(attempt: attempt, value: value))
+        case .wait: break
+        case .refuse: answer(.failure(.leaseLost))
+        }
+    }
+
+    /// Saves a checkpoint of an attempt in this process, and waits until it is durable.
+    func save(_ value: JSONText, of attempt: RunningAttempt) async throws(CheckpointError) {
+        try await withCheckedContinuation { (continuation: CheckedContinuation<Result<Void, CheckpointError>, Never>) in
+            save(value, of: attempt) { continuation.resume(returning: $0) }
+        }.get()
+    }
+
+    private func enqueue(_ save: SaveLine.Save) {
+        // Nothing awaits this task: the ends of the attempts wait for its answers.
+        if saves.withLock({ $0.add(save) }) { Task(priority: .medium) { await storeSaves() } }
+    }
+
+    private func storeSaves() async {
+        while let batch = saves.withLock({ $0.takeBatch() }) {
+            for (save, result) in zip(batch, await results(of: batch)) { answered(save.attempt, result) }
+        }
+    }
+
+    private func results(of batch: [SaveLine.Save]) async -> [Result<Void, CheckpointError>] {
+        do throws(StoreError) {
+            let results = try await store.save(
+                batch.map(\.request), by: batch[0].attempt.holder, now: wallClock.now)
+            return results.map { $0 == .saved ? .success(()) : .failure(.leaseLost) }
+        } catch {
+            if !error.isPassing { handle(.storeFailed(error)) }
+            return batch.map { _ in .failure(.notSaved(reason: error.description)) }
+        }
+    }
+
+    private func answered(_ attempt: RunningAttempt, _ result: Result<Void, CheckpointError>) {
+        var dropped: [SaveAnswer] = []
+        if case .failure(.leaseLost) = result { dropped = attempt.saves.withLock { $0.closeAndDropWaiting() } }
+        let (answers, next, end) = attempt.saves.withLock { $0.answered() }
+        for answer in answers + dropped { answer(result) }
+        if let next { enqueue(SaveLine.Save(attempt: attempt, value: next)) }
+        end?()
+    }
+}
