@@ -22,7 +22,8 @@ final class Bench: Sendable {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         files = MemoryFiles(folder: folder)
         host = ProgramHost(
-            ProgramSettings(roots: roots, folder: folder + "/work"), files: files, logger: Logger(label: "test"))
+            ProgramSettings(roots: roots, folder: folder + "/work", spool: folder + "/spool"), files: files,
+            logger: Logger(label: "test"))
         try host.prepare(adoptsOrphans: true)
     }
 
@@ -99,7 +100,7 @@ extension HostedEnd {
 
 /// Keeps logs in memory, and files in a folder.
 final class MemoryFiles: ProgramFiles {
-    private let folder: String
+    let folder: String
     private let logs = Mutex<[Lease: Log]>([:])
     /// Runs when a file has been kept, before the attempt learns of it.
     let onKeep = Mutex<@Sendable () -> Void>({})

@@ -14,6 +14,8 @@ final class ProgramAttempt: Sendable {
         var roots: [String]
         /// The folder of the work folders.
         var folder: String
+        /// The folder of the files that callers sent; nil if there is none.
+        var spool: String?
         var files: (any ProgramFiles)?
         var groups: CgroupRoot?
         /// Receives problems that do not end the attempt, such as a log that cannot be written.
@@ -82,7 +84,7 @@ final class ProgramAttempt: Sendable {
         }
         let work: WorkFolder
         let pipes: ProgramPipes
-        let input = try input(for: program)
+        var input = try input(for: program)
         let executable: CheckedExecutable
         do throws(ExecutableProblem) {
             executable = try CheckedExecutable(program.executable, roots: place.roots)
@@ -95,6 +97,7 @@ final class ProgramAttempt: Sendable {
         } catch {
             throw ProgramFailure.notStarted(error)
         }
+        try linkSpooled(&input, to: work)
         let files = try linkFiles(to: work)
         do throws(FileFailure) {
             pipes = try ProgramPipes(
@@ -160,6 +163,31 @@ final class ProgramAttempt: Sendable {
             }
         }
         return input
+    }
+
+    /// Gives the program the files that the caller sent, under their own names, and replaces their internal names in the
+    /// input by paths.
+    private func linkSpooled(_ input: inout JSONObject, to work: WorkFolder) throws(TryFailure) {
+        guard let spool = place.spool else { return }
+        var names: Set<String> = []
+        for field in input.fields {
+            guard let file = field.value.decodedString.flatMap(SpooledFile.init) else { continue }
+            var name = file.ownName ?? "file"
+            var number = 1
+            while !names.insert(name).inserted {
+                number += 1
+                name = "\(number)-\((file.ownName ?? "file").prefix(200))"
+            }
+            do throws(FileFailure) {
+                let path = try work.link("\(spool)/\(file.id)", as: name, in: "files")
+                input[field.name] = JSONText(string: path)
+            } catch {
+                guard error.code == ENOENT else { throw ProgramFailure.notStarted(error) }
+                throw Self.badInput(
+                    "the spool no longer has the file of the field \"\(field.name)\"; enqueue the job again with the file"
+                )
+            }
+        }
     }
 
     /// Links the kept files of the dependencies, whose outputs are not trusted to name them.

@@ -13,6 +13,8 @@ public struct JobProgramFiles: ProgramFiles {
         self.logger = logger
     }
 
+    public var folder: String { files.folder }
+
     public func beginLog(of lease: Lease, limit: Int) throws -> any ProgramLog {
         let metadata: Logger.Metadata = ["HALYARD_JOB": "\(lease.job)", "HALYARD_ATTEMPT": "\(lease.attempt)"]
         return try files.beginLog(of: lease, limit: limit) { [logger] lines in

@@ -4,6 +4,8 @@ import Jobs
 ///
 /// All functions are called on the attempt's dedicated thread, so they may block on the disk.
 public protocol ProgramFiles: Sendable {
+    /// The folder in which files are kept.
+    var folder: String { get }
     /// Begins the log of an attempt.
     ///
     /// - Parameter limit: The maximum size of the log in bytes.

@@ -45,6 +45,10 @@ import Testing
         let shown = try await shop.run(["log", "1"], terminal: (80, 24), output: terminal)
         #expect(shown.code == .success)
         #expect(shown.output == "plain\n\\x1b[2Jred      tab\n\u{FFFD}\nprompt> \n")
+        // The job is final, so there is nothing to wait for.
+        let followed = try await shop.run(["log", "1", "-f"], terminal: (80, 24), output: Capture())
+        #expect(followed.code == .success)
+        #expect(followed.output == shown.output)
         let times = try await shop.run("log", "1", "--timestamps")
         #expect(times.output.hasPrefix("\(Samples.now.iso8601) plain\n\(Samples.now.iso8601) "))
         try Golden.expect(try await shop.run("log", "1", "--json").output, "verbs/log.json")
@@ -81,6 +85,7 @@ import Testing
         let unstarted = try await shop.run("log", "1")
         #expect(unstarted.code == .noInput)
         #expect(unstarted.errors.contains("has not started"))
+        #expect(try await shop.run("log", "1", "--follow").code == .unavailable)
         #expect(try await shop.run("result", "1", "--file", "-").code == .jobOpen)
         try await shop.runReadyJobs { _ in .succeeded(.emptyObject) }
         let none = try await shop.run("log", "1")
@@ -93,7 +98,7 @@ import Testing
         #expect(noFile.code == .noInput)
         #expect(noFile.errors == "halyard: The result of job 1 is not a file. To print it: halyard result 1\n")
         #expect(try await shop.run("log", "99").code == .noInput)
-        #expect(try await shop.run("log", "1", "--follow").code == .unavailable)
+        #expect(try await shop.run("log", "1", "--follow").code == .noInput)
         #expect(try await shop.run("log", "1", "--attempt", "0").code == .usage)
         #expect(try await shop.run("result", "1", "--force").code == .usage)
     }

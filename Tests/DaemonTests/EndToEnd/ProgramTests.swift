@@ -83,6 +83,48 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func aFileThatWasHandedOverReachesItsProgram() async throws {
+        let bed = try TestBed()
+        try bed.configure(Self.roots)
+        try await bed.withDaemon { _ in
+            _ = try await apply(
+                """
+                  read:
+                    kind: program
+                    program: [/bin/cat, "{file}"]
+                    fields: {file: {required: true}}
+                    result: text
+                """, in: bed)
+            let path = try bed.folder.write("the only copy", to: "a photo.jpg")
+            let sent = try await bed.halyard("enqueue", "read", path, "--copy")
+            try #require(sent.status == .exited(0), "\(sent.errors)")
+            try await bed.waitForAllJobs()
+            #expect(try await bed.ask("SELECT value FROM results") == #""the only copy""#)
+        }
+    }
+
+    private static let hasSecondFileSystem: Bool = {
+        var (here, there) = (stat(), stat())
+        return stat("/tmp", &here) == 0 && stat("/dev/shm", &there) == 0 && here.st_dev != there.st_dev
+    }()
+
+    @Test(.enabled(if: hasSecondFileSystem, "there is no second file system"), .timeLimit(.minutes(1)))
+    func programsOnAnotherFileSystemAreRefused() async throws {
+        let bed = try TestBed()
+        let (wrong, why) = ("  directory: /dev/shm\n", "program.directory: /dev/shm is on another file system than")
+        try bed.configure(Self.roots + wrong)
+        for arguments in [["--check-config"], []] {
+            let daemon = try bed.launch(arguments)
+            #expect(await daemon.waitForEnd() == .exited(78))
+            #expect(daemon.errors.text.contains(why), "\(daemon.errors.text)")
+            #expect(daemon.errors.text.contains("use a folder on the file system of the database"))
+        }
+        // Without programs, the folder does not matter.
+        try bed.configure("program:\n" + wrong)
+        #expect(await (try bed.launch(["--check-config"])).waitForEnd() == .exited(0))
+    }
+
     /// P12: the one who enqueues chooses values, nothing else.
     @Test(.timeLimit(.minutes(1)))
     func aCallerCannotChooseTheProgram() async throws {
