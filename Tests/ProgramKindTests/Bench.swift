@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import JobFiles
 import Jobs
 import Logging
 import OperationTypes
@@ -125,10 +126,12 @@ final class MemoryFiles: ProgramFiles {
         try FileManager.default.removeItem(atPath: "\(folder)/kept-\(lease.job)-\(lease.attempt)")
     }
 
-    func file(of lease: Lease) throws -> KeptFile? {
-        let path = "\(folder)/kept-\(lease.job)-\(lease.attempt)"
-        return access(path, F_OK) == 0 ? KeptFile(name: "output", size: 0, sha256: "", path: path) : nil
+    func lend(_ lease: Lease, at path: String) throws -> LentFile? {
+        guard link("\(folder)/kept-\(lease.job)-\(lease.attempt)", path) == 0 else { return nil }
+        return LentFile(lease: lease, path: path, isClone: false)
     }
+
+    func takeBack(_ lent: LentFile) throws -> Bool { true }
 
     func log(of attempt: Attempt) -> Log? { logs.withLock { $0[attempt.lease] } }
 

@@ -28,7 +28,9 @@ public struct JobProgramFiles: ProgramFiles {
 
     public func discard(_ lease: Lease) throws { try files.discard(lease) }
 
-    public func file(of lease: Lease) throws -> KeptFile? { try files.file(of: lease) }
+    public func lend(_ lease: Lease, at path: String) throws -> LentFile? { try files.lend(lease, at: path) }
+
+    public func takeBack(_ lent: LentFile) throws -> Bool { try files.takeBack(lent) }
 }
 
 extension AttemptLog: ProgramLog {}

@@ -56,14 +56,20 @@ struct WorkFolder {
     /// copied.
     ///
     /// - Returns: The path of the link.
-    @discardableResult
     func link(_ file: String, as name: String, in folder: String) throws(FileFailure) -> String {
-        let folder = "\(path)/\(folder)"
         guard access(file, F_OK) == 0 else { throw FileFailure("find", file) }
-        guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw FileFailure("create the folder", folder) }
-        let name = "\(folder)/\(name)"
+        let name = "\(try makeFolder(folder))/\(name)"
         if Glibc.link(file, name) == 0 || symlink(file, name) == 0 { return name }
         throw FileFailure("link a file to", name)
+    }
+
+    /// Creates a folder inside, which may exist already.
+    ///
+    /// - Returns: Its path.
+    func makeFolder(_ name: String) throws(FileFailure) -> String {
+        let folder = "\(path)/\(name)"
+        guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw FileFailure("create the folder", folder) }
+        return folder
     }
 
     /// Removes the folder with its content.

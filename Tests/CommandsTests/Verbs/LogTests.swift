@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import JobFiles
 import Jobs
 import SQLiteStore
@@ -225,9 +226,18 @@ import Testing
         #expect(chmod(kept.path, 0o600) == 0)
         try "THE CONTENT".write(toFile: kept.path, atomically: false, encoding: .utf8)
         let path = shop.directory.appending(path: "file").path
+        // The command also finds damage of which the record says nothing.
+        var facts = stat()
+        #expect(stat(kept.path, &facts) == 0)
+        let record = kept.path.dropLast("file".count) + "kept"
+        #expect(utimensat(AT_FDCWD, String(record), [facts.st_ctim, facts.st_ctim], 0) == 0)
         let run = try await shop.run("result", "1", "--file", path)
         #expect(run.code == .inputOutput)
         #expect(run.errors.contains("The content of the file is damaged"))
+        #expect(utimensat(AT_FDCWD, String(record), [timespec(), timespec()], 0) == 0)
+        let refused = try await shop.run("result", "1", "--file", path)
+        #expect(refused.code == .inputOutput)
+        #expect(refused.errors.contains("is damaged, or somebody has changed it"))
         #expect(!FileManager.default.fileExists(atPath: path))
         #expect(try !names(shop.directory.path).contains { $0.hasPrefix(".halyard") })
     }
