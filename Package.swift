@@ -122,7 +122,7 @@ let package = Package(
         module("Jobs", ["CalendarEvents", "CivilCalendar", "OperationTypes"]),
         tests("Jobs", ["OperationTypes", "Programs"]),
         // The files of jobs: logs and results. Knows nothing of processes.
-        module("JobFiles", ["CNettle", "Jobs"]),
+        module("JobFiles", ["CLinux", "CNettle", "Jobs"]),
         tests("JobFiles", ["Jobs"]),
         module("JobStoreContract", ["CalendarEvents", "Jobs", "OperationTypes"]),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),

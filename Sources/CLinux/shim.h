@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/fs.h>
 #include <linux/seccomp.h>
 #include <malloc.h>
 #include <spawn.h>
@@ -21,7 +22,7 @@
 int pipe2(int[2], int);
 int memfd_create(const char *, unsigned int);
 int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *, int);
-enum { halyard_limit_of_processes = __RLIMIT_NPROC, halyard_open_path = __O_PATH };
+enum { halyard_limit_of_processes = __RLIMIT_NPROC, halyard_open_path = __O_PATH, halyard_clone_file = FICLONE };
 
 /// Receives a datagram without waiting, and closes the descriptors that came with it.
 ///

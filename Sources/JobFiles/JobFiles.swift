@@ -12,6 +12,7 @@ public final class JobFiles: Sendable {
     let places: Places
     let now: @Sendable () -> Timestamp
     private let state = Mutex(State())
+    let loans = Mutex<[Lease: Loan]>([:])
 
     private struct State {
         /// The logs that are being written by this process, with their sizes.

@@ -28,7 +28,7 @@ public enum JobFilesError: Error, Sendable, Hashable, CustomStringConvertible {
         case .changed(let path):
             "\(path) changed while it was read; the program must not write to its result after it has ended"
         case .invalidName: "a file's name must have 1 to 255 bytes, and must not contain \"/\" or a null byte"
-        case .damaged(let path): "\(path) is damaged; run the job again"
+        case .damaged(let path): "\(path) is damaged, or somebody has changed it; run the job that wrote it again"
         }
     }
 }

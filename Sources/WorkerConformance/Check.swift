@@ -6,12 +6,25 @@ import WorkerProtocol
 struct Check {
     var name: String
     var rule: String
-    var run: (CheckedProgram) throws(Finding) -> Void
+    /// Returns how the attempt ended, if the check runs one of the caller's input.
+    var run: (CheckedProgram) throws(Finding) -> WorkerConformance.Outcome?
 
     init(_ name: String, _ rule: String, _ run: @escaping (CheckedProgram) throws(Finding) -> Void) {
         self.name = name
         self.rule = rule
-        self.run = run
+        self.run = { program throws(Finding) in
+            try run(program)
+            return nil
+        }
+    }
+
+    /// A check that reports how its attempt ended.
+    private static func reporting(
+        _ name: String, _ rule: String, _ run: @escaping (CheckedProgram) throws(Finding) -> WorkerConformance.Outcome?
+    ) -> Check {
+        var check = Check(name, rule) { _ in }
+        check.run = run
+        return check
     }
 
     /// All checks after the introduction.
@@ -89,10 +102,10 @@ struct Check {
 
     private static var attemptChecks: [Check] {
         [
-            Check("run", "It announces an attempt as started and then ends it.") { program throws(Finding) in
+            reporting("run", "It announces an attempt as started and then ends it.") { program throws(Finding) in
                 let conversation = try program.startAndMeet()
                 conversation.send(program.run(first))
-                _ = try conversation.end(of: first)
+                return WorkerConformance.Outcome(try conversation.end(of: first))
             },
             Check("unknown kind", "It fails an attempt of a kind that it lacks with the code unknown_kind.") {
                 program throws(Finding) in

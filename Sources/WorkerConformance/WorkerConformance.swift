@@ -24,6 +24,25 @@ public struct WorkerConformance: Sendable {
         public var verdict: Verdict
         /// Why the check failed or was skipped; nil if it passed.
         public var reason: String?
+        /// How the attempt of the check `run` ended; nil for all other checks.
+        public var outcome: Outcome?
+    }
+
+    /// How an attempt ended. Both cases follow the protocol.
+    public enum Outcome: Hashable, Sendable {
+        /// The attempt succeeded with this output.
+        case succeeded(JSONText)
+        /// The attempt failed.
+        case failed(JobFailure)
+
+        /// Nil if the message does not end an attempt.
+        init?(_ message: WorkerMessage) {
+            switch message {
+            case .succeeded(_, let output, _): self = .succeeded(output)
+            case .failed(_, let failed): self = .failed(failed.failure)
+            default: return nil
+            }
+        }
     }
 
     /// The program and its arguments. A name without a slash is searched for in `PATH`.
@@ -71,7 +90,7 @@ public struct WorkerConformance: Sendable {
                 if kinds.isEmpty, check.name != introduction.name {
                     throw .skip("the program did not introduce itself")
                 }
-                try check.run(CheckedProgram(conformance: self, kinds: kinds))
+                result.outcome = try check.run(CheckedProgram(conformance: self, kinds: kinds))
             } catch {
                 result.verdict = error.isFailure ? .failed : .skipped
                 result.reason = error.reason

@@ -39,7 +39,7 @@ import Testing
             let path = server.spool + "/" + name.dropFirst("spool:".count)
             let attributes = try FileManager.default.attributesOfItem(atPath: path)
             #expect(attributes[.size] as? Int == 100 * 65536)
-            #expect(attributes[.posixPermissions] as? Int == 0o600)
+            #expect(attributes[.posixPermissions] as? Int == 0o400)
             #expect(
                 try FileManager.default.attributesOfItem(atPath: server.spool)[.posixPermissions] as? Int == 0o700)
             let input = json("{\"text\":\"a\",\"file\":\"\(name)\"}")

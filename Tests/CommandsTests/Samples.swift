@@ -138,6 +138,10 @@ enum Samples {
         WorkerRecord(
             name: "broken", processLimit: 1, attemptLimit: 1, crashes: 5, restsUntil: ago(-4),
             problem: "worker broken exited with status 1; its jobs wait, and it starts again in 4s"),
+        WorkerRecord(
+            name: "former", kinds: ["scan"], processLimit: 1, attemptLimit: 8,
+            processes: [.init(pid: 777, state: .ending, startedAt: ago(60), attempts: 2, isProbe: false)],
+            isRemoved: true),
     ]
 
     static let status = StatusReport(

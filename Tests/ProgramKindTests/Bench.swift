@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import JobFiles
 import Jobs
 import Logging
 import OperationTypes
@@ -22,7 +23,8 @@ final class Bench: Sendable {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         files = MemoryFiles(folder: folder)
         host = ProgramHost(
-            ProgramSettings(roots: roots, folder: folder + "/work"), files: files, logger: Logger(label: "test"))
+            ProgramSettings(roots: roots, folder: folder + "/work", spool: folder + "/spool"), files: files,
+            logger: Logger(label: "test"))
         try host.prepare(adoptsOrphans: true)
     }
 
@@ -99,7 +101,7 @@ extension HostedEnd {
 
 /// Keeps logs in memory, and files in a folder.
 final class MemoryFiles: ProgramFiles {
-    private let folder: String
+    let folder: String
     private let logs = Mutex<[Lease: Log]>([:])
     /// Runs when a file has been kept, before the attempt learns of it.
     let onKeep = Mutex<@Sendable () -> Void>({})
@@ -124,10 +126,12 @@ final class MemoryFiles: ProgramFiles {
         try FileManager.default.removeItem(atPath: "\(folder)/kept-\(lease.job)-\(lease.attempt)")
     }
 
-    func file(of lease: Lease) throws -> KeptFile? {
-        let path = "\(folder)/kept-\(lease.job)-\(lease.attempt)"
-        return access(path, F_OK) == 0 ? KeptFile(name: "output", size: 0, sha256: "", path: path) : nil
+    func lend(_ lease: Lease, at path: String) throws -> LentFile? {
+        guard link("\(folder)/kept-\(lease.job)-\(lease.attempt)", path) == 0 else { return nil }
+        return LentFile(lease: lease, path: path, isClone: false)
     }
+
+    func takeBack(_ lent: LentFile) throws -> Bool { true }
 
     func log(of attempt: Attempt) -> Log? { logs.withLock { $0[attempt.lease] } }
 

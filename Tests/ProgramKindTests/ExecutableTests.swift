@@ -113,9 +113,12 @@ import Testing
         let wrong = [folder.path + "/bi"]
         #expect(folder.problem(roots: wrong) == .outsideRoots(path: folder.file, roots: wrong))
         let roots = [folder.path + "/bin"]
+        let around = folder.path + "/bin/../bin/tool"
+        #expect(folder.problem("bin/../bin/tool", roots: roots) == .namesParent(path: around, place: folder.file))
         #expect(
-            folder.problem("bin/../bin/tool", roots: roots)
-                == .outsideRoots(path: folder.path + "/bin/../bin/tool", roots: roots))
+            ExecutableProblem.namesParent(path: around, place: folder.file).description
+                == "\(around) contains \"..\", which is not allowed; write the path without it, which is \(folder.file)"
+        )
         // A link is followed, and its target must lie beneath a root as well.
         symlink("/bin/sh", folder.path + "/bin/shell")
         guard case .outsideRoots = folder.problem("bin/shell", roots: roots) else {
@@ -167,6 +170,11 @@ import Testing
         #expect(end.code == "program_refused")
         #expect(end.failure?.failure.message.contains("#!") == true)
         #expect(end.failure?.isRetryable == false)
+        // A definition of it is refused as well.
+        let refused = try await refusal([folder.path], folder.file, .definition)
+        #expect(refused?.contains("let its first line be #!") == true)
+        try "".write(toFile: folder.file, atomically: false, encoding: .utf8)
+        #expect(folder.problem() == .noInterpreter(path: folder.file))
     }
 
     @Test(.enabled(if: safe != nil)) func eachStartChecksAgain() async throws {

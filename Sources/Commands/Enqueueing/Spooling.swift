@@ -65,6 +65,8 @@ struct Spooling {
                     guard session.isDaemon else { throw InputFile.failure(errno, file.path) }
                     try session.note("\(file.path) does not exist here; the daemon will look for it")
                 }
+                let path = Self.withoutParents(file.path)
+                if path != file.path { changed.object[file.field] = JSONText(string: path) }
                 continue
             }
             guard access(file.path, F_OK) == 0 else { throw InputFile.failure(errno, file.path) }
@@ -72,7 +74,8 @@ struct Spooling {
                 throw CommandFailure(
                     .noInput, "The working directory no longer exists. Give the absolute path of \(file.path).")
             }
-            changed.object[file.field] = JSONText(string: Self.clean(here + "/" + file.path))
+            changed.object[file.field] = JSONText(
+                string: Self.withoutParents(Self.clean(here + "/" + file.path)))
         }
         input = changed
     }
@@ -113,6 +116,17 @@ struct Spooling {
         else { return }
         throw CommandFailure(
             .noInput, "\(path) is not a regular file. Name a file, or give - and pipe the data to standard input.")
+    }
+
+    /// Replaces the beginning of an absolute path, up to its last `..`, by the folder to which it leads, since the daemon
+    /// accepts no `..`. The path stays unchanged if this user cannot see that folder.
+    private static func withoutParents(_ path: String) -> String {
+        let names = path.split(separator: "/")
+        guard let last = names.lastIndex(of: "..") else { return path }
+        guard let real = realpath("/" + names[...last].joined(separator: "/"), nil) else { return path }
+        defer { free(real) }
+        guard let folder = String(validatingCString: real) else { return path }
+        return clean("\(folder)/" + names[(last + 1)...].joined(separator: "/"))
     }
 
     /// Removes `.` and empty parts. `..` stays, because a symbolic link may precede it.

@@ -9,7 +9,9 @@ enum WorkerTable {
             [
                 .init("WORKER", shrinks: true) { "\($0.name)" },
                 .init("PROCESSES", .right) { worker in
-                    "\(worker.processes.count { !$0.isProbe }) of \(worker.processLimit)"
+                    let probes = worker.processes.count(where: \.isProbe)
+                    let more = probes == 0 ? "" : " + \(AmountText.count(probes, "probe"))"
+                    return "\(worker.processes.count - probes) of \(worker.processLimit)\(more)"
                 },
                 .init("ATTEMPTS", .right) { worker in
                     let running = worker.processes.reduce(worker.waiting) { $0 + $1.attempts }
@@ -22,6 +24,7 @@ enum WorkerTable {
     }
 
     private static func state(of worker: WorkerRecord, now: Timestamp) -> StyledText {
+        if worker.isRemoved { return "removed, finishes its jobs" }
         if let until = worker.restsUntil { return "\("rests", .red), starts \(TimeText.relative(until, to: now))" }
         if worker.problem != nil { return "\("does not run", .red)" }
         return worker.processes.isEmpty ? "idle" : "\("running", .green)"

@@ -33,7 +33,7 @@ extension Halyard {
         @OptionGroup var common: CommonOptions
 
         func run(in session: Session) async throws -> ExitCode {
-            if follow { try session.requireDaemon("Following a log") }
+            let follow = follow ? try await mayGrow(in: session) : false
             let request = LogRequest(job: job, attempt: attempt?.number, follows: follow)
             var text = LogText(session: session, showsTimes: timestamps)
             do {
@@ -49,6 +49,13 @@ extension Halyard {
                 throw error
             }
             return .success
+        }
+
+        /// Whether further lines may follow. The log of a final job is complete, so it can be read without a daemon.
+        private func mayGrow(in session: Session) async throws -> Bool {
+            if !session.isDaemon, try await session.control.record(job).state.isFinal { return false }
+            try session.requireDaemon("Following the log of a job that is not final")
+            return true
         }
     }
 }

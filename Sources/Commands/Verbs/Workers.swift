@@ -41,7 +41,7 @@ extension Halyard {
                 commandName: "test", abstract: "Check that a program follows the protocol of workers.",
                 discussion: """
                     Starts the program several times in the place of the daemon, lets it run small jobs, and prints each rule that it \
-                    follows or breaks. The program's standard error stays visible. Needs no daemon. The exit code is 65 if a check \
+                    follows or breaks, and how a job with the given input ended. The program's standard error stays visible. Needs no daemon. The exit code is 65 if a check \
                     failed.
 
                     halyard workers test --input '{"width": 320}' -- /usr/lib/photos/worker --verbose
@@ -119,9 +119,19 @@ extension Halyard {
                     }
                 let word = result.verdict.rawValue
                 let padding = StyledText.spaces(9 - word.count)
-                let reason = result.reason.map { ": \($0)" } ?? ""
+                let reason = (result.reason ?? result.outcome.map(Self.text)).map { ": \($0)" } ?? ""
                 return StyledText(word, style) + padding + StyledText(result.name, .bold)
                     + StyledText(result.verdict == .failed ? reason + ". Rule: " + result.rule : reason)
+            }
+
+            /// How the job ended, for people. A long output is cut.
+            private static func text(_ outcome: WorkerConformance.Outcome) -> String {
+                switch outcome {
+                case .succeeded(let output):
+                    let text = output.compact.string
+                    return "the job succeeded with \(text.prefix(500))\(text.count > 500 ? "…" : "")"
+                case .failed(let failure): return "the job failed with \(failure.code): \(failure.message)"
+                }
             }
 
             private static func write(_ result: WorkerConformance.Result, to writer: inout JSONWriter) {
@@ -130,6 +140,16 @@ extension Halyard {
                     $0.field("result", result.verdict.rawValue)
                     $0.field("rule", result.rule)
                     $0.field("reason", result.reason)
+                    switch result.outcome {
+                    case .succeeded(let output):
+                        $0.field("outcome", "succeeded")
+                        $0.field("output", output)
+                    case .failed(let failure):
+                        $0.field("outcome", "failed")
+                        $0.field("code", failure.code)
+                        $0.field("message", failure.message)
+                    case nil: break
+                    }
                 }
             }
         }

@@ -7,7 +7,8 @@ extension WorkerRecord: WireRecord {
             processLimit: fields("process_limit", \.processLimit),
             attemptLimit: fields("attempt_limit", \.attemptLimit), processes: fields("processes", \.processes),
             waiting: fields("waiting", \.waiting), crashes: fields("crashes", \.crashes),
-            restsUntil: fields("rests_until", \.restsUntil), problem: fields("problem", \.problem))
+            restsUntil: fields("rests_until", \.restsUntil), problem: fields("problem", \.problem),
+            isRemoved: fields.optional("removed") { $0.isRemoved ? true : nil } ?? false)
     }
 }
 

@@ -10,9 +10,11 @@ public protocol DaemonVerbs: Sendable {
     /// Reads the configuration and the definitions again. An invalid configuration changes nothing. Repeating
     /// the call is safe.
     ///
+    /// - Returns: What an administrator should know although the reload was carried out.
     /// - Throws: ``ControlProblem``: `invalidConfiguration` if the configuration is wrong or changes a setting
     ///   that needs a restart, `noDaemon` if no daemon is running.
-    func reload() async throws(ControlProblem)
+    @discardableResult
+    func reload() async throws(ControlProblem) -> ReloadReport
     /// Returns the worker programs of the daemon, the built-in one first.
     ///
     /// - Throws: ``ControlProblem``, `noDaemon` if no daemon is running.
@@ -22,7 +24,12 @@ public protocol DaemonVerbs: Sendable {
 extension CallingControl {
     public func status() async throws(ControlProblem) -> StatusReport { try await value(of: Call(.get, "status")) }
 
-    public func reload() async throws(ControlProblem) { _ = try await send(Call(.post, "reload")) }
+    @discardableResult
+    public func reload() async throws(ControlProblem) -> ReloadReport {
+        let body = try await send(Call(.post, "reload"))
+        // An earlier release answers without a body.
+        return body.isEmpty ? ReloadReport() : try ReloadReport(response: body)
+    }
 
     public func workers() async throws(ControlProblem) -> [WorkerRecord] { try await value(of: Call(.get, "workers")) }
 }
@@ -31,10 +38,7 @@ extension Route {
     static func daemon(_ control: any JobControl) -> [Route] {
         [
             Route(.get, "status") { _ in .value(try await control.status().json) },
-            Route(.post, "reload") { _ in
-                try await control.reload()
-                return .done
-            },
+            Route(.post, "reload") { _ in .value(try await control.reload().json) },
             Route(.get, "workers") { _ in .value(try await control.workers().json) },
         ]
     }

@@ -22,6 +22,8 @@ public struct WorkerRecord: Sendable, Hashable {
     public var restsUntil: Timestamp?
     /// The reason why the program does not run, or may not run its kinds, as a sentence; nil if it may run.
     public var problem: String?
+    /// Whether a reload has removed the program from the configuration. Its processes finish their attempts.
+    public var isRemoved: Bool
 
     /// A process of a worker program.
     public struct Process: Sendable, Hashable {
@@ -56,7 +58,7 @@ public struct WorkerRecord: Sendable, Hashable {
     public init(
         name: String, version: String? = nil, kinds: [String] = [], processLimit: Int, attemptLimit: Int,
         processes: [Process] = [], waiting: Int = 0, crashes: Int = 0, restsUntil: Timestamp? = nil,
-        problem: String? = nil
+        problem: String? = nil, isRemoved: Bool = false
     ) {
         self.name = name
         self.version = version
@@ -68,5 +70,6 @@ public struct WorkerRecord: Sendable, Hashable {
         self.crashes = crashes
         self.restsUntil = restsUntil
         self.problem = problem
+        self.isRemoved = isRemoved
     }
 }

@@ -1,6 +1,7 @@
 import API
 import ControlProtocol
 import Glibc
+import JobFiles
 import Settings
 import Stores
 
@@ -29,6 +30,7 @@ struct ConfigurationCheck: Sendable, Hashable {
 
     init(_ configuration: DaemonConfiguration, for purpose: Purpose) {
         self.purpose = purpose
+        checkPrograms(configuration)
         if purpose == .reload { return }
         if purpose != .start(opensSocket: false) { checkGroup(configuration) }
         let home = folder(of: configuration.database)
@@ -87,6 +89,17 @@ struct ConfigurationCheck: Sendable, Hashable {
         var groups = [gid_t](repeating: 0, count: 65_536)
         let count = getgroups(Int32(groups.count), &groups)
         return getegid() == group || groups.prefix(max(0, Int(count))).contains(group)
+    }
+
+    /// Checks that the result files of programs can be moved to their jobs.
+    private mutating func checkPrograms(_ configuration: DaemonConfiguration) {
+        if configuration.programRoots.isEmpty { return }
+        let (work, files) = (configuration.programDirectory, JobFiles.folder(nextTo: configuration.database))
+        if FileSystem.isShared(by: work, and: files) { return }
+        add(
+            "program.directory",
+            "\(work) is on another file system than \(files), where the files of jobs are kept, so files cannot be moved or linked between the two",
+            remedy: "use a folder on the file system of the database")
     }
 
     /// Checks that the daemon may use an existing folder, or may create a missing one.

@@ -11,7 +11,7 @@ extension DaemonHooks {
         runner: JobRunner, workers: WorkerSet, startedAt: Timestamp, spool: Spool?, files: JobFiles,
         problems: @escaping @Sendable () -> [String],
         beginInputCheck: @escaping @Sendable () -> InputCheck,
-        reload: @escaping @Sendable () async throws(ControlProblem) -> Void
+        reload: @escaping @Sendable () async throws(ControlProblem) -> ReloadReport
     ) {
         self.init(
             condition: {

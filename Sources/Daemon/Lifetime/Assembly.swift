@@ -170,7 +170,7 @@ struct Assembly {
         SignalService(
             signals: signals, stop: handle.stop, interrupt: handle.interrupt,
             reload: { [reloader] in
-                try? await reloader.reload()  // The reloader logs it; a signal gets no reply.
+                _ = try? await reloader.reload()  // The reloader logs it; a signal gets no reply.
             }, logger: logger)
     }
 

@@ -38,21 +38,16 @@ actor Reloader {
     }
 
     /// Reloads the configuration and the definitions. If it throws, the old configuration stays in force.
-    func reload() async throws(ControlProblem) {
+    ///
+    /// - Returns: The workers that cannot run now although their configuration is unchanged.
+    @discardableResult
+    func reload() async throws(ControlProblem) -> ReloadReport {
         notifier.reloading()
         // Report ready in both cases: after a refused reload, the daemon works as before.
         defer { notifier.send(.ready) }
         do throws(ControlProblem) {
             // A bad file is refused before anything changes.
-            let next = try read()
-            let plan: WorkerSet.Plan
-            do throws(ConfigurationProblem) {
-                plan = try await workers.check(next, in: surroundings)
-            } catch {
-                throw ControlProblem(
-                    .invalidConfiguration, "The configuration is invalid; correct it, then reload again.",
-                    details: error.problems)
-            }
+            let (next, plan) = try await check(try read())
             lastNumber += 1
             let number = lastNumber
             do throws(StoreError) {
@@ -67,6 +62,8 @@ actor Reloader {
                 await useKinds()
             }
             logger.notice("reloaded", metadata: ["HALYARD_EVENT": "reloaded"])
+            for fault in plan.faults { logger.error("\(fault)") }
+            return ReloadReport(problems: plan.faults)
         } catch {
             logger.error(
                 "reload refused; nothing was changed: \(error.message) \(error.details.joined(separator: " "))",
@@ -80,29 +77,34 @@ actor Reloader {
 
     private func read() throws(ControlProblem) -> DaemonConfiguration {
         guard let sources = surroundings.sources else { return live.value }
-        let next: DaemonConfiguration
         do throws(ConfigurationProblem) {
-            next = try DaemonConfiguration.load(sources)
+            return try DaemonConfiguration.load(sources)
         } catch {
             throw ControlProblem(
                 .invalidConfiguration, "The configuration is invalid; correct it, then reload again.",
-                details: error.problems
-            )
+                details: error.problems)
         }
+    }
+
+    /// Checks everything, so that one refusal lists all problems: settings that need a restart, and workers that cannot run.
+    private func check(
+        _ next: DaemonConfiguration
+    ) async throws(ControlProblem) -> (DaemonConfiguration, WorkerSet.Plan) {
         let old = live.value
         let fixed = DaemonSetting.all.filter { !$0.isLive && !$0.isSame(old, next) }.map(\.key)
-        guard fixed.isEmpty else {
-            throw ControlProblem(
-                .invalidConfiguration,
-                "A reload cannot change \(fixed.joined(separator: ", ")). Restart halyardd, or undo the change.")
+        var problems = ConfigurationCheck(next, for: .reload).errors
+        do throws(ConfigurationProblem) {
+            let plan = try await workers.check(next, in: surroundings)
+            if fixed.isEmpty && problems.isEmpty { return (next, plan) }
+        } catch {
+            problems += error.problems
         }
-        let errors = ConfigurationCheck(next, for: .reload).errors
-        guard errors.isEmpty else {
-            throw ControlProblem(
-                .invalidConfiguration, "The configuration is invalid; correct it, then reload again.",
-                details: errors)
-        }
-        return next
+        throw ControlProblem(
+            .invalidConfiguration,
+            fixed.isEmpty
+                ? "The configuration is invalid; correct it, then reload again."
+                : "A reload cannot change \(fixed.joined(separator: ", ")). Restart halyardd, or undo the change.",
+            details: problems)
     }
 
     /// Uses the kinds of the workers before callers hear of the reload.

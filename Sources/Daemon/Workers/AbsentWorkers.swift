@@ -1,7 +1,7 @@
 import Jobs
 
-/// Stands in for worker programs whose kinds are not known because they do not run. The kinds that the store knows from an
-/// earlier start, and that no other program runs, belong to one of them: their jobs wait.
+/// Stands in for the worker programs that could have a kind which the store knows from an earlier start and which no program
+/// runs. The jobs of the kind wait.
 final class AbsentWorkers: KindHost {
     private let problems: @Sendable () -> [String]
 

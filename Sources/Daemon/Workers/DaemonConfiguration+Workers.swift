@@ -32,7 +32,9 @@ extension DaemonConfiguration {
     }
 
     /// The settings of the kind `program`.
-    var programs: ProgramSettings { ProgramSettings(roots: programRoots, folder: programDirectory) }
+    var programs: ProgramSettings {
+        ProgramSettings(roots: programRoots, folder: programDirectory, spool: spoolDirectory)
+    }
 
     /// The settings that the administrator gave, and those that follow from the daemon's own.
     private var settingsOfBuiltInWorker: JSONText {

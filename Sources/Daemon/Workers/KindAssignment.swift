@@ -22,10 +22,10 @@ struct KindAssignment {
     ///   - own: The kinds that no worker program runs.
     ///   - programs: The programs. The first is the built-in one.
     ///   - known: The kinds that the store knows from an earlier start.
-    ///   - absent: Stands in for the programs that do not run.
+    ///   - absent: Returns the stand-in for the programs that do not run and could have a kind.
     /// - Throws: ``KindRegistryProblem`` if the kinds of this process and of the built-in program cannot be registered.
     init(
-        own: [RunnableKind], programs: [Program], known: [KindDescription], absent: any KindHost
+        own: [RunnableKind], programs: [Program], known: [KindDescription], absent: (_ kind: String) -> any KindHost
     ) throws(KindRegistryProblem) {
         var kinds = own
         var owners = Dictionary(kinds.map { ($0.description.name, "halyardd itself") }) { first, _ in first }
@@ -46,7 +46,7 @@ struct KindAssignment {
             for kind in announced { owners[kind.name] = "worker \(program.name)" }
         }
         if !isComplete {
-            kinds += known.filter { owners[$0.name] == nil }.map { RunnableKind($0, hostedBy: absent) }
+            kinds += known.filter { owners[$0.name] == nil }.map { RunnableKind($0, hostedBy: absent($0.name)) }
         }
         registry = try KindRegistry(runnable: kinds)
         self.clashes = clashes

@@ -6,18 +6,12 @@ import Workers
 extension WorkerSet {
     /// The programs and their processes, for people and programs.
     func records(now: Timestamp) -> [WorkerRecord] {
-        snapshots.map { worker, problem in
-            WorkerRecord(
-                name: worker.program.name, version: worker.version, kinds: (worker.kinds ?? []).map(\.name).sorted(),
-                processLimit: worker.program.processes, attemptLimit: worker.program.attempts,
-                processes: worker.processes.map { process in
-                    .init(
-                        pid: process.pid, state: .init(process.phase), startedAt: now + (.zero - process.age),
-                        attempts: process.attempts, isProbe: process.isProbe)
-                },
-                waiting: worker.waiting, crashes: worker.crashes, restsUntil: worker.rest.map { now + $0 },
-                problem: problem)
-        }
+        snapshots.map { worker, problem in WorkerRecord(worker, problem: problem, now: now) }
+            + removed.map { worker in
+                var record = WorkerRecord(worker, problem: nil, now: now)
+                record.isRemoved = true
+                return record
+            }
     }
 
     /// The reason why the program of a kind cannot begin an attempt now; nil if it can.
@@ -31,6 +25,21 @@ extension WorkerSet {
         let running = worker.processes.reduce(worker.waiting) { $0 + ($1.isProbe ? 0 : $1.attempts) }
         return .workerLimit(
             worker: worker.program.name, running: running, limit: worker.program.processes * worker.program.attempts)
+    }
+}
+
+extension WorkerRecord {
+    fileprivate init(_ worker: WorkerSnapshot, problem: String?, now: Timestamp) {
+        self.init(
+            name: worker.program.name, version: worker.version, kinds: (worker.kinds ?? []).map(\.name).sorted(),
+            processLimit: worker.program.processes, attemptLimit: worker.program.attempts,
+            processes: worker.processes.map { process in
+                .init(
+                    pid: process.pid, state: .init(process.phase), startedAt: now + (.zero - process.age),
+                    attempts: process.attempts, isProbe: process.isProbe)
+            },
+            waiting: worker.waiting, crashes: worker.crashes, restsUntil: worker.rest.map { now + $0 },
+            problem: problem)
     }
 }
 

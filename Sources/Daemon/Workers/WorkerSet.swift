@@ -97,11 +97,11 @@ final class WorkerSet: Sendable {
     /// - Throws: ``KindRegistryProblem``.
     @discardableResult
     func assign(known: [KindDescription]? = nil) throws(KindRegistryProblem) -> KindRegistry {
-        let absent = AbsentWorkers { [weak self] in self?.problemsOfAbsent ?? [] }
-        return try state.withLock { (state) throws(KindRegistryProblem) in
+        try state.withLock { (state) throws(KindRegistryProblem) in
             state.known = known ?? state.known
             let assignment = try KindAssignment(
-                own: own, programs: state.members.map(\.assignable), known: state.known, absent: absent)
+                own: own, programs: state.members.map(\.assignable), known: state.known
+            ) { kind in AbsentWorkers { [weak self] in self?.problems(ofAbsent: kind) ?? [] } }
             state.registry = assignment.registry
             state.clashes = assignment.clashes
             return assignment.registry
@@ -187,11 +187,16 @@ final class WorkerSet: Sendable {
         }
     }
 
-    private var problemsOfAbsent: [String] {
+    /// The problems of the programs that could have a kind which no program runs: those that announced it but may not run
+    /// it, and those whose kinds are not known because they have not run since the start.
+    private func problems(ofAbsent kind: String) -> [String] {
         let (members, clashes) = state.withLock { ($0.members, $0.clashes) }
         return members.compactMap { member in
-            if let clash = clashes[member.name] { return "worker \(member.name) \(clash); its jobs wait" }
-            return member.host.announcement == nil ? member.host.problem : nil
+            guard let announcement = member.host.announcement else { return member.host.problem }
+            guard let clash = clashes[member.name],
+                announcement.kinds.contains(where: { $0.description.name == kind })
+            else { return nil }
+            return "worker \(member.name) \(clash); its jobs wait"
         }
     }
 
@@ -221,12 +226,20 @@ final class WorkerSet: Sendable {
         }
     }
 
+    /// The programs that left the configuration, while processes of them finish their attempts.
+    var removed: [WorkerSnapshot] {
+        state.withLock(\.retired).map(\.snapshot).filter { !$0.processes.isEmpty }
+    }
+
     // MARK: Reloading
 
     /// The programs of a new configuration, and how each answered.
     struct Plan {
         fileprivate var entries: [(program: WorkerProgram, answer: Answer)]
         fileprivate var programs: ProgramSettings
+        /// The unchanged programs that cannot run now, each as a sentence with its place. They keep the kinds that they
+        /// announced before.
+        var faults: [String]
     }
 
     /// Starts a separate process of each program of a new configuration, and checks the answers together.
@@ -247,13 +260,18 @@ final class WorkerSet: Sendable {
         }
         let current = state.withLock(\.members)
         var entries = zip(programs, answers).map { (program: $0, answer: $1) }
-        var problems: [String] = []
+        var (problems, faults) = ([String](), [String]())
         for (index, entry) in entries.enumerated() {
             guard case .unusable(let reason) = entry.answer else { continue }
             let member = current.first { $0.name == entry.program.name }
             if index == 0 || member?.program == entry.program {
                 // The program keeps the kinds that it announced before.
                 entries[index].answer = member?.answer ?? entry.answer
+                faults.append(
+                    (index == 0
+                        ? "\(entry.program.name) \(reason)"
+                        : configuration.sentence(about: entry.program.name, reason))
+                        + "; the jobs of its kinds wait until it can run")
             } else {
                 problems.append(
                     configuration.sentence(
@@ -268,7 +286,8 @@ final class WorkerSet: Sendable {
                     KindAssignment.Program(
                         name: entry.program.name, host: absent,
                         kinds: entry.answer.announcement?.kinds.map(\.description))
-                }, known: [], absent: absent)
+                }, known: []
+            ) { _ in absent }
             problems += Self.refusals(
                 entries.map { ($0.program.name, $0.answer) }, assignment.clashes, of: configuration
             ).map(\.sentence)
@@ -283,7 +302,7 @@ final class WorkerSet: Sendable {
                 )
             }
         }
-        return Plan(entries: entries, programs: configuration.programs)
+        return Plan(entries: entries, programs: configuration.programs, faults: faults)
     }
 
     /// Uses the programs of a new configuration for all attempts that begin later. Attempts that run keep their processes.

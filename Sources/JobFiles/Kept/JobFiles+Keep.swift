@@ -43,9 +43,12 @@ extension JobFiles {
             throw .changed(path: source)
         }
         let kept = KeptFile(name: name, size: digest.size, sha256: digest.sha256, path: content)
-        try write(kept, lease)
+        try write(kept, lease, intactAs: ContentFacts(moved))
         return kept
     }
+
+    /// Marks a kept file whose content was changed (K4).
+    func markDamaged(_ kept: KeptFile, _ lease: Lease) throws(JobFilesError) { try write(kept, lease, intactAs: nil) }
 
     private func openSource(_ path: String) throws(JobFilesError) -> OpenFile {
         let file: OpenFile
@@ -73,7 +76,7 @@ extension JobFiles {
 
     private static let pieceBytes = 256 << 10
 
-    private func digest(of file: OpenFile) throws(JobFilesError) -> (sha256: String, size: Int64) {
+    func digest(of file: OpenFile) throws(JobFilesError) -> (sha256: String, size: Int64) {
         var digest = ContentDigest()
         var size: Int64 = 0
         while true {
@@ -84,13 +87,16 @@ extension JobFiles {
         }
     }
 
-    private func write(_ kept: KeptFile, _ lease: Lease) throws(JobFilesError) {
+    /// - Parameter facts: The facts about the intact content; nil if it is damaged.
+    private func write(_ kept: KeptFile, _ lease: Lease, intactAs facts: ContentFacts?) throws(JobFilesError) {
         let record = places.record(lease)
         let draft = record + ".new"
         try Folder.unlinkFile(draft)
         let file = try OpenFile(draft, O_WRONLY | O_CREAT | O_EXCL)
-        let code = file.append(Array("halyard file 1 \(kept.size) \(kept.sha256) \(kept.name)".utf8))
+        let code = file.append(
+            Array("halyard \(facts == nil ? "damaged" : "file") 1 \(kept.size) \(kept.sha256) \(kept.name)".utf8))
         guard code == 0 else { throw .failed(action: "writing", path: draft, errno: code) }
+        try facts?.note(in: file)
         try file.synchronize()
         guard rename(draft, record) == 0 else { throw .failed(action: "moving", path: draft, errno: errno) }
         for folder in [places.job(lease.job), places.group(of: lease.job), folder] { try Folder.synchronize(folder) }
@@ -112,6 +118,16 @@ extension JobFiles {
     ///
     /// - Throws: ``JobFilesError``, ``JobFilesError/damaged(path:)`` if the size is not the recorded one.
     public func file(of lease: Lease) throws(JobFilesError) -> KeptFile? {
+        guard let kept = try record(of: lease)?.kept else { return nil }
+        let content = try OpenFile(kept.path, O_RDONLY)
+        guard Int64(try content.facts().st_size) == kept.size else { throw .damaged(path: content.path) }
+        return kept
+    }
+
+    /// Reads the record of a kept file; nil if there is none.
+    ///
+    /// - Throws: ``JobFilesError``, ``JobFilesError/damaged(path:)`` also if the record says that the content is damaged.
+    func record(of lease: Lease) throws(JobFilesError) -> KeptRecord? {
         let record: OpenFile
         do throws(JobFilesError) {
             record = try OpenFile(places.record(lease), O_RDONLY)
@@ -121,18 +137,30 @@ extension JobFiles {
         }
         let fields = String(decoding: try record.read(4096, at: 0), as: UTF8.self)
             .split(separator: " ", maxSplits: 5, omittingEmptySubsequences: false)
-        guard fields.count == 6, fields[0] == "halyard", fields[1] == "file", fields[2] == "1",
-            let size = Int64(fields[3]), fields[4].utf8.count == 64
+        guard fields.count == 6, fields[0] == "halyard", fields[2] == "1", let size = Int64(fields[3]),
+            fields[4].utf8.count == 64
         else { throw .damaged(path: record.path) }
-        let content = try OpenFile(places.content(lease), O_RDONLY)
-        guard Int64(try content.facts().st_size) == size else { throw .damaged(path: content.path) }
-        return KeptFile(name: String(fields[5]), size: size, sha256: String(fields[4]), path: content.path)
+        guard fields[1] == "file" else { throw .damaged(path: places.content(lease)) }
+        return KeptRecord(
+            kept: KeptFile(
+                name: String(fields[5]), size: size, sha256: String(fields[4]), path: places.content(lease)),
+            intactSince: ContentFacts.Time(try record.facts().st_mtim))
     }
 
     /// Opens the content of a kept file for reading in pieces. It stays readable if its job is pruned meanwhile.
     public func open(_ kept: KeptFile) throws(JobFilesError) -> KeptFileReader {
         KeptFileReader(file: try OpenFile(kept.path, O_RDONLY))
     }
+}
+
+/// The record of a kept file.
+struct KeptRecord {
+    let kept: KeptFile
+    /// The change time with which the content was last found to be intact (K3).
+    let intactSince: ContentFacts.Time
+
+    /// Whether the content is known to be intact, so that it need not be read.
+    func notes(_ facts: ContentFacts) -> Bool { facts.size == kept.size && facts.changed == intactSince }
 }
 
 /// Reads the content of a kept file.

@@ -154,7 +154,7 @@ final class OpenFile: Sendable {
     /// one call, but systemd's RestrictSUIDSGID= denies it to a service.
     ///
     /// - Returns: A descriptor; or -1 with `errno`, which is `ELOOP` for a symbolic link and `EXDEV` for a path that
-    ///   leads out of the folder.
+    ///   contains `..` or is absolute.
     private static func openFile(_ path: String, beneath root: Int32, _ flags: Int32) -> Int32 {
         let names = path.split(separator: "/").filter { $0 != "." }.map(String.init)
         guard !path.hasPrefix("/"), !names.contains(".."), let last = names.last else {
@@ -189,6 +189,7 @@ final class OpenFile: Sendable {
         switch code {
         case ENOENT, ENOTDIR:
             KindFailure(.fileNotFound, "\(path.printable) does not exist under \(root.printable); check the path.")
+        case EXDEV where path.split(separator: "/").contains(".."): parentInPath(path)
         case ELOOP, EXDEV:
             KindFailure(
                 .fileRefused,
@@ -202,6 +203,13 @@ final class OpenFile: Sendable {
                 "\(path.printable) cannot be opened (\(reason(code))); check the file's permissions and the daemon's user.",
                 isRetryable: code == EMFILE || code == ENFILE || code == ENOMEM || code == EAGAIN)
         }
+    }
+
+    /// The failure for a path with `..`.
+    static func parentInPath(_ path: String) -> KindFailure {
+        KindFailure(
+            .fileRefused,
+            "\(path.printable) contains \"..\", which is not allowed; give the path to which it leads.")
     }
 
     private static func reason(_ code: Int32) -> String { String(cString: strerror(code)) }

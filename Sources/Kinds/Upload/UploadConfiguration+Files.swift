@@ -87,7 +87,8 @@ extension UploadConfiguration {
 
 extension KindFailure {
     static func outsideRoots(_ file: String) -> KindFailure {
-        KindFailure(
+        if file.split(separator: "/").contains("..") { return OpenFile.parentInPath(file) }
+        return KindFailure(
             .fileRefused,
             "The daemon may not send \(file.printable). Move it into a folder in upload.roots, or let halyard copy it into "
                 + "the spool.")

@@ -10,6 +10,8 @@ enum ProgramFailure {
         static let outOfMemory = "out_of_memory"
         static let outputTooLarge = "output_too_large"
         static let noOutput = "no_output"
+        static let damagedDependency = "dependency_damaged"
+        static let changedDependency = "dependency_changed"
         static let notKept = "output_not_kept"
         static let stopped = "stopped"
         static let lost = "program_lost"

@@ -1,6 +1,5 @@
 import CLinux
 import Glibc
-import JobFiles
 import Jobs
 import OperationTypes
 import Processes
@@ -14,6 +13,8 @@ final class ProgramAttempt: Sendable {
         var roots: [String]
         /// The folder of the work folders.
         var folder: String
+        /// The folder of the files that callers sent; nil if there is none.
+        var spool: String?
         var files: (any ProgramFiles)?
         var groups: CgroupRoot?
         /// Receives problems that do not end the attempt, such as a log that cannot be written.
@@ -21,7 +22,7 @@ final class ProgramAttempt: Sendable {
     }
 
     let attempt: HostedAttempt
-    private let place: Place
+    let place: Place
     private let state = Mutex(State())
 
     private struct State {
@@ -62,11 +63,17 @@ final class ProgramAttempt: Sendable {
     func run() {
         guard !state.withLock(\.wasStopped) else { return attempt.onEnd(.notRun) }
         var folder: WorkFolder?
-        let end: HostedEnd
+        var lent: [LentDependency] = []
+        var end: HostedEnd
         do throws(TryFailure) {
-            end = .succeeded(try perform(&folder), children: [])
+            end = .succeeded(try perform(&folder, &lent), children: [])
         } catch {
             end = .failed(error)
+        }
+        // All processes of the program have ended.
+        if let failure = takeBack(lent) {
+            if case .succeeded = end, attempt.program?.result == .file { discard() }
+            end = .failed(failure)
         }
         attempt.onEnd(end)
         do throws(FileFailure) {
@@ -76,13 +83,15 @@ final class ProgramAttempt: Sendable {
         }
     }
 
-    private func perform(_ folder: inout WorkFolder?) throws(TryFailure) -> JSONText {
+    private func perform(
+        _ folder: inout WorkFolder?, _ lent: inout [LentDependency]
+    ) throws(TryFailure) -> JSONText {
         guard let program = attempt.program else {
             throw .permanent(JobFailure.Code.badDefinition, "the definition names no program; apply it again.")
         }
         let work: WorkFolder
         let pipes: ProgramPipes
-        let input = try input(for: program)
+        var input = try input(for: program)
         let executable: CheckedExecutable
         do throws(ExecutableProblem) {
             executable = try CheckedExecutable(program.executable, roots: place.roots)
@@ -95,7 +104,8 @@ final class ProgramAttempt: Sendable {
         } catch {
             throw ProgramFailure.notStarted(error)
         }
-        let files = try linkFiles(to: work)
+        try linkSpooled(&input, to: work)
+        let files = try lendFiles(to: work, &lent)
         do throws(FileFailure) {
             pipes = try ProgramPipes(
                 input: program.standardInput == .json ? withDependencies(input, files).text.bytes : nil,
@@ -127,7 +137,7 @@ final class ProgramAttempt: Sendable {
         return program.result == .file ? try keep(work, program, ending) : try ending.value()
     }
 
-    private static func badInput(_ problem: String) -> TryFailure {
+    static func badInput(_ problem: String) -> TryFailure {
         .permanent(JobFailure.Code.invalidInput, "the input is not valid for the program: \(problem).")
     }
 
@@ -141,47 +151,6 @@ final class ProgramAttempt: Sendable {
         } catch {
             throw Self.badInput("\(error)")
         }
-    }
-
-    /// The input with the outputs and the linked files of the dependencies.
-    private func withDependencies(_ input: JSONObject, _ files: [String?]) -> JSONObject {
-        if attempt.dependencies.isEmpty { return input }
-        var input = input
-        input["dependencies"] = JSONWriter.text {
-            $0.array(zip(attempt.dependencies, files)) { entry, writer in
-                let (dependency, file) = entry
-                writer.object { object in
-                    object.field("job", dependency.dependency.rawValue)
-                    if let node = dependency.node { object.field("node", node) }
-                    object.field("kind", dependency.kind)
-                    object.field("output", dependency.output ?? .null)
-                    if let file { object.field("file", file) }
-                }
-            }
-        }
-        return input
-    }
-
-    /// Links the kept files of the dependencies, whose outputs are not trusted to name them.
-    ///
-    /// - Returns: The path of the link in the work folder for each dependency; nil for those without a file.
-    private func linkFiles(to work: WorkFolder) throws(TryFailure) -> [String?] {
-        var names: Set<String> = []
-        var files: [String?] = []
-        for (index, dependency) in attempt.dependencies.enumerated() {
-            // Dependencies of several graphs may have the same name.
-            let node = dependency.node.flatMap { names.insert($0).inserted ? $0 : nil }
-            let lease = Lease(job: dependency.dependency, attempt: dependency.attempt)
-            do {
-                let file = dependency.output == nil ? nil : try place.files?.file(of: lease)
-                let name = node ?? "\(index + 1)"
-                if let file { try work.link(file.path, as: name, in: "dependencies") }
-                files.append(file.map { _ in "dependencies/\(name)" })
-            } catch {
-                throw ProgramFailure.notStarted("\(error)")
-            }
-        }
-        return files
     }
 
     private func plan(
@@ -225,48 +194,8 @@ final class ProgramAttempt: Sendable {
         }
     }
 
-    private func keep(
-        _ work: WorkFolder, _ program: ProgramDefinition, _ ending: AttemptEnding
-    ) throws(TryFailure) -> JSONText {
-        guard access(work.output, F_OK) == 0 else {
-            throw ProgramFailure.make(
-                ProgramFailure.Code.noOutput,
-                "the program succeeded but did not write its result to {output}; let it write a regular file there.")
-        }
-        try checkNotAbandoned()
-        guard let files = place.files else {
-            throw ProgramFailure.make(ProgramFailure.Code.notKept, "this daemon keeps no files; use another result.")
-        }
-        let kept: JSONText
-        do {
-            kept = try files.keep(work.output, of: attempt.lease, name: "output").json
-        } catch {
-            // Any other error is the program's: it wrote something else than a regular file of its own.
-            var isRetryable = false
-            if case .failed? = error as? JobFilesError { isRetryable = true }
-            throw ProgramFailure.make(
-                ProgramFailure.Code.notKept, "the result file was not kept: \(error).", isRetryable: isRetryable)
-        }
-        // Reading a large file takes long. If the attempt is abandoned later, the job's end removes the file.
-        do throws(TryFailure) {
-            try checkNotAbandoned()
-        } catch {
-            discard(files)
-            throw error
-        }
-        return kept
-    }
-
-    private func discard(_ files: any ProgramFiles) {
-        do {
-            try files.discard(attempt.lease)
-        } catch {
-            place.warn("the file of an abandoned attempt remains until the next start: \(error)")
-        }
-    }
-
     /// The runner no longer waits for an abandoned attempt, so nothing would refer to its file.
-    private func checkNotAbandoned() throws(TryFailure) {
+    func checkNotAbandoned() throws(TryFailure) {
         guard state.withLock(\.wasAbandoned) else { return }
         throw ProgramFailure.make(
             ProgramFailure.Code.stopped, "the program ended, and was asked to stop before its result was recorded.")

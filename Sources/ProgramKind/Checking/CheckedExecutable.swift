@@ -6,6 +6,7 @@ import Glibc
 /// 1. Each folder on the path is opened from the one before it, without following a link, and checked through its
 ///    descriptor. A link is followed only from a checked folder.
 /// 2. The file is checked through the descriptor that is executed. A file that replaces it later does not run.
+/// 3. Text without `#!` is refused, since the kernel cannot execute it. A file that this user cannot read is not judged.
 struct CheckedExecutable: ~Copyable {
     /// An open descriptor of the file, which can only be executed.
     let descriptor: Int32
@@ -20,6 +21,7 @@ struct CheckedExecutable: ~Copyable {
     /// - Throws: ``ExecutableProblem``.
     init(_ path: String, roots: [String]) throws(ExecutableProblem) {
         if roots.isEmpty { throw .noRoots }
+        if path.split(separator: "/").contains("..") { throw .namesParent(path: path, place: Self.resolved(path)) }
         guard Self.isBeneath(path, roots) else { throw .outsideRoots(path: path, roots: roots) }
         let walk = try Walk()
         try walk.follow(path)
@@ -27,13 +29,14 @@ struct CheckedExecutable: ~Copyable {
         var resolved: [String] = []
         for root in roots {
             resolved.append(root)
-            if let real = realpath(root, nil) {
-                resolved.append(String(cString: real))
-                free(real)
-            }
+            if let real = Self.resolved(root) { resolved.append(real) }
         }
         guard Self.isBeneath(walk.path, resolved) else { throw .outsideRoots(path: walk.path, roots: roots) }
         guard let file = walk.takeFile() else { throw .notRegular(path: walk.path) }
+        if Self.lacksInterpreter(file) {
+            close(file)
+            throw .noInterpreter(path: walk.path)
+        }
         self.path = walk.path
         descriptor = file
     }
@@ -41,11 +44,29 @@ struct CheckedExecutable: ~Copyable {
     deinit { close(descriptor) }
 
     private static func isBeneath(_ path: String, _ roots: [String]) -> Bool {
-        if path.split(separator: "/").contains("..") { return false }
-        return roots.contains { root in
+        roots.contains { root in
             let folder = root.hasSuffix("/") ? root : root + "/"
             return path.hasPrefix(folder) && path.utf8.count > folder.utf8.count
         }
+    }
+
+    /// The path without symbolic links and without `..`; nil if it leads nowhere.
+    private static func resolved(_ path: String) -> String? {
+        guard let real = realpath(path, nil) else { return nil }
+        defer { free(real) }
+        return String(cString: real)
+    }
+
+    /// Whether the file is text that does not begin with `#!`. Every binary format that a kernel executes has zero bytes near
+    /// its beginning.
+    private static func lacksInterpreter(_ file: Int32) -> Bool {
+        let readable = open("/proc/self/fd/\(file)", O_RDONLY | O_CLOEXEC)
+        guard readable >= 0 else { return false }
+        defer { close(readable) }
+        var beginning = [UInt8](repeating: 0, count: 256)
+        let count = pread(readable, &beginning, beginning.count, 0)
+        guard count >= 0 else { return false }
+        return !beginning[..<count].starts(with: "#!".utf8) && !beginning[..<count].contains(0)
     }
 
     /// A path that is followed from the root folder, one name after the other.

@@ -6,12 +6,16 @@ public enum ExecutableProblem: Error, Sendable, Hashable {
     case noRoots
     /// The executable, or the file that it links to, is not beneath a root.
     case outsideRoots(path: String, roots: [String])
+    /// The path contains `..`. The place is where it leads now; nil if it leads nowhere.
+    case namesParent(path: String, place: String?)
     /// A system call failed.
     case failed(path: String, errno: Int32)
     /// The path leads through too many symbolic links.
     case tooManyLinks(path: String)
     /// The path is not a regular file.
     case notRegular(path: String)
+    /// The file is text, or empty, and does not begin with `#!`.
+    case noInterpreter(path: String)
     /// Nobody may execute the file.
     case notExecutable(path: String)
     /// A file or a folder on the way to it belongs to another user.
@@ -37,10 +41,14 @@ extension ExecutableProblem: CustomStringConvertible {
             "this daemon runs no programs; set program.roots in halyard.yaml to the folders of the executables that definitions may run"
         case .outsideRoots(let path, let roots):
             "\(path) is not beneath program.roots (\(roots.joined(separator: ", "))); use an executable from there, or add its folder to program.roots in halyard.yaml"
+        case .namesParent(let path, let place):
+            "\(path) contains \"..\", which is not allowed; write the path without it\(place.map { ", which is \($0)" } ?? "")"
         case .failed(let path, let code):
             "\(path) cannot be opened: \(String(cString: strerror(code))); check that it exists and that the daemon's user may use it"
         case .tooManyLinks(let path): "\(path) leads through more than 40 symbolic links; name the file itself"
         case .notRegular(let path): "\(path) is not a regular file; name an executable file"
+        case .noInterpreter(let path):
+            "\(path) is a script without an interpreter; let its first line be #!/bin/sh, or the path of another interpreter"
         case .notExecutable(let path): "\(path) is not executable; run chmod 755 \(path)"
         case .foreignOwner(let path, let owner):
             "\(path) belongs to user \(owner), who could replace the program; run chown root \(path)"

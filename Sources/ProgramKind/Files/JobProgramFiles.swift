@@ -13,6 +13,8 @@ public struct JobProgramFiles: ProgramFiles {
         self.logger = logger
     }
 
+    public var folder: String { files.folder }
+
     public func beginLog(of lease: Lease, limit: Int) throws -> any ProgramLog {
         let metadata: Logger.Metadata = ["HALYARD_JOB": "\(lease.job)", "HALYARD_ATTEMPT": "\(lease.attempt)"]
         return try files.beginLog(of: lease, limit: limit) { [logger] lines in
@@ -26,7 +28,9 @@ public struct JobProgramFiles: ProgramFiles {
 
     public func discard(_ lease: Lease) throws { try files.discard(lease) }
 
-    public func file(of lease: Lease) throws -> KeptFile? { try files.file(of: lease) }
+    public func lend(_ lease: Lease, at path: String) throws -> LentFile? { try files.lend(lease, at: path) }
+
+    public func takeBack(_ lent: LentFile) throws -> Bool { try files.takeBack(lent) }
 }
 
 extension AttemptLog: ProgramLog {}

@@ -1,9 +1,12 @@
+import JobFiles
 import Jobs
 
 /// The place where the logs and the result files of attempts are kept.
 ///
 /// All functions are called on the attempt's dedicated thread, so they may block on the disk.
 public protocol ProgramFiles: Sendable {
+    /// The folder in which files are kept.
+    var folder: String { get }
     /// Begins the log of an attempt.
     ///
     /// - Parameter limit: The maximum size of the log in bytes.
@@ -14,8 +17,14 @@ public protocol ProgramFiles: Sendable {
     func keep(_ path: String, of lease: Lease, name: String) throws -> KeptFile
     /// Removes the file that an attempt has kept, since no result will mention it.
     func discard(_ lease: Lease) throws
-    /// The file that an attempt has kept; nil if there is none.
-    func file(of lease: Lease) throws -> KeptFile?
+    /// Gives a program the file that an attempt has kept, as a clone or a link at this path; nil if there is none.
+    ///
+    /// - Throws: ``JobFilesError/damaged(path:)`` if somebody has changed the file.
+    func lend(_ lease: Lease, at path: String) throws -> LentFile?
+    /// Ends a loan, after the program has ended.
+    ///
+    /// - Returns: Whether the file is unchanged. If not, nobody gets it again.
+    func takeBack(_ lent: LentFile) throws -> Bool
 }
 
 /// The log of a running attempt.

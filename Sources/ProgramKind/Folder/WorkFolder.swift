@@ -54,12 +54,22 @@ struct WorkFolder {
 
     /// Gives the program a file of another job, in a folder that is created when it is needed. The file is linked, never
     /// copied.
-    func link(_ file: String, as name: String, in folder: String) throws(FileFailure) {
-        let folder = "\(path)/\(folder)"
+    ///
+    /// - Returns: The path of the link.
+    func link(_ file: String, as name: String, in folder: String) throws(FileFailure) -> String {
+        guard access(file, F_OK) == 0 else { throw FileFailure("find", file) }
+        let name = "\(try makeFolder(folder))/\(name)"
+        if Glibc.link(file, name) == 0 || symlink(file, name) == 0 { return name }
+        throw FileFailure("link a file to", name)
+    }
+
+    /// Creates a folder inside, which may exist already.
+    ///
+    /// - Returns: Its path.
+    func makeFolder(_ name: String) throws(FileFailure) -> String {
+        let folder = "\(path)/\(name)"
         guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw FileFailure("create the folder", folder) }
-        let name = "\(folder)/\(name)"
-        if Glibc.link(file, name) == 0 || symlink(file, name) == 0 { return }
-        throw FileFailure("link a dependency's file to", name)
+        return folder
     }
 
     /// Removes the folder with its content.

@@ -1,4 +1,5 @@
 import Dispatch
+import JobFiles
 import Jobs
 import OperationTypes
 
@@ -12,7 +13,7 @@ extension ProgramHost {
     public func refusals(of inputs: [PlannedInput]) async -> [InputRefusal?] {
         let values = inputs.map(refusal)
         guard inputs.contains(where: { $0.stage == .definition && $0.program != nil }) else { return values }
-        let roots = roots
+        let (roots, places) = (roots, places)
         let waiter = Waiter<[InputRefusal?]>()
         Self.checks.async {
             waiter.end(
@@ -21,6 +22,7 @@ extension ProgramHost {
                         return refusal
                     }
                     return Self.refusal(of: program.executable, roots)
+                        ?? (program.result == .file ? Self.refusal(ofFilesFrom: places) : nil)
                 })
         }
         Self.checks(after: Self.checkLimit) { waiter.end(with: nil) }
@@ -38,6 +40,14 @@ extension ProgramHost {
         } catch {
             return error.isTransient ? nil : InputRefusal("\(error).")
         }
+    }
+
+    /// The refusal of a result that is a file; nil if such a file can be moved into the folder of the jobs' files.
+    private static func refusal(ofFilesFrom places: (work: String, files: String?)) -> InputRefusal? {
+        guard let files = places.files, !FileSystem.isShared(by: places.work, and: files) else { return nil }
+        return InputRefusal(
+            "result: file is not possible, because program.directory (\(places.work)) is on another file system than \(files), where result files are kept; set program.directory in halyard.yaml to a folder on that file system, or use another result."
+        )
     }
 
     private func refusal(of input: PlannedInput) -> InputRefusal? {

@@ -99,6 +99,9 @@ public final class ProgramHost: KindHost {
 
     var roots: [String] { core.withLock(\.settings.roots) }
 
+    /// The folder of the work folders, and the folder in which result files are kept; nil if none are kept.
+    var places: (work: String, files: String?) { core.withLock { ($0.settings.folder, $0.files?.folder) } }
+
     // MARK: Attempts
 
     public func run(_ attempt: HostedAttempt) {
@@ -106,7 +109,8 @@ public final class ProgramHost: KindHost {
         let running = core.withLock { core -> ProgramAttempt? in
             if core.isClosed || core.lock < 0 { return nil }
             let place = ProgramAttempt.Place(
-                roots: core.settings.roots, folder: core.settings.folder, files: core.files, groups: groups,
+                roots: core.settings.roots, folder: core.settings.folder, spool: core.settings.spool,
+                files: core.files, groups: groups,
                 warn: { [logger] in
                     logger.warning(
                         "job \(lease.job): \($0)", metadata: ["HALYARD_JOB": "\(lease.job)"])
@@ -179,10 +183,13 @@ public struct ProgramSettings: Sendable, Hashable {
     public var roots: [String]
     /// The folder of the attempts' work folders, which only this host uses.
     public var folder: String
+    /// The folder of the files that callers sent; nil if there is none.
+    public var spool: String?
 
     /// Creates settings.
-    public init(roots: [String] = [], folder: String) {
+    public init(roots: [String] = [], folder: String, spool: String? = nil) {
         self.roots = roots
         self.folder = folder
+        self.spool = spool
     }
 }

@@ -20,7 +20,8 @@ extension StoreControl {
         guard let result, result.outcome == .succeeded else { throw .noFile(of: job, result?.outcome) }
         let (files, thread) = (files, fileThread)
         let opened = try await thread.run { () throws(JobFilesError) -> (file: KeptFile, reader: KeptFileReader)? in
-            guard let file = try files.file(of: Lease(job: job, attempt: result.attempt)) else { return nil }
+            let lease = Lease(job: job, attempt: result.attempt)
+            guard let file = try files.intactFile(of: lease) else { return nil }
             return (file, try files.open(file))
         }
         guard let opened else { throw .noFile(of: job, result.outcome) }

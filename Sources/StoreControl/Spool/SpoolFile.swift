@@ -36,9 +36,12 @@ final class SpoolFile: Sendable {
         }
     }
 
-    /// Writes the content to the disk, gives the file its final name, and makes the name durable too.
+    /// Writes the content to the disk, gives the file its final name, and makes the name durable too. Nobody
+    /// may write to the file any more, since programs get links to it.
     func publish(as name: String) throws(SpoolError) {
-        guard fsync(descriptor) == 0 else { throw SpoolError(path: temporaryPath, code: errno) }
+        guard fchmod(descriptor, 0o400) == 0, fsync(descriptor) == 0 else {
+            throw SpoolError(path: temporaryPath, code: errno)
+        }
         let path = "\(directory)/\(name)"
         guard rename(temporaryPath, path) == 0 else { throw SpoolError(path: path, code: errno) }
         let folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -57,7 +57,7 @@ public struct DaemonHooks: Sendable {
     /// Returns the reason why the worker of this kind cannot begin an attempt now; nil if it can.
     public var waitForWorker: @Sendable (_ kind: String, _ isSuspect: Bool) -> WaitExplanation.Reason?
     /// Reads the configuration and the definitions again. An invalid configuration changes nothing.
-    public var reload: @Sendable () async throws(ControlProblem) -> Void
+    public var reload: @Sendable () async throws(ControlProblem) -> ReloadReport
     /// Checks inputs before jobs are accepted or definitions are stored. Returns the problem of each input, for example
     /// a file outside the roots; nil if it has none.
     public typealias InputCheck = @Sendable ([PlannedInput]) async -> [ControlProblem?]
@@ -82,7 +82,7 @@ public struct DaemonHooks: Sendable {
         waitForWorker: @escaping @Sendable (_ kind: String, _ isSuspect: Bool) -> WaitExplanation.Reason? = { _, _ in
             nil
         },
-        reload: @escaping @Sendable () async throws(ControlProblem) -> Void = {},
+        reload: @escaping @Sendable () async throws(ControlProblem) -> ReloadReport = { ReloadReport() },
         beginInputCheck: (@Sendable () -> InputCheck)? = nil,
         spool: Spool? = nil, files: JobFiles? = nil
     ) {

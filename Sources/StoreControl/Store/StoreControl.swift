@@ -170,9 +170,9 @@ public final class StoreControl: JobControl {
         [try await store.nextDueAt(), try await store.nextScheduleAt()].compactMap(\.self).min()
     }
 
-    public func reload() async throws(ControlProblem) {
+    public func reload() async throws(ControlProblem) -> ReloadReport {
         guard let daemon else { throw .needsDaemon("Reloading") }
-        try await daemon.reload()
+        return try await daemon.reload()
     }
 
     public func workers() async throws(ControlProblem) -> [WorkerRecord] {

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import JobFiles
 import Jobs
 import SQLiteStore
@@ -45,6 +46,10 @@ import Testing
         let shown = try await shop.run(["log", "1"], terminal: (80, 24), output: terminal)
         #expect(shown.code == .success)
         #expect(shown.output == "plain\n\\x1b[2Jred      tab\n\u{FFFD}\nprompt> \n")
+        // The job is final, so there is nothing to wait for.
+        let followed = try await shop.run(["log", "1", "-f"], terminal: (80, 24), output: Capture())
+        #expect(followed.code == .success)
+        #expect(followed.output == shown.output)
         let times = try await shop.run("log", "1", "--timestamps")
         #expect(times.output.hasPrefix("\(Samples.now.iso8601) plain\n\(Samples.now.iso8601) "))
         try Golden.expect(try await shop.run("log", "1", "--json").output, "verbs/log.json")
@@ -81,6 +86,7 @@ import Testing
         let unstarted = try await shop.run("log", "1")
         #expect(unstarted.code == .noInput)
         #expect(unstarted.errors.contains("has not started"))
+        #expect(try await shop.run("log", "1", "--follow").code == .unavailable)
         #expect(try await shop.run("result", "1", "--file", "-").code == .jobOpen)
         try await shop.runReadyJobs { _ in .succeeded(.emptyObject) }
         let none = try await shop.run("log", "1")
@@ -93,7 +99,7 @@ import Testing
         #expect(noFile.code == .noInput)
         #expect(noFile.errors == "halyard: The result of job 1 is not a file. To print it: halyard result 1\n")
         #expect(try await shop.run("log", "99").code == .noInput)
-        #expect(try await shop.run("log", "1", "--follow").code == .unavailable)
+        #expect(try await shop.run("log", "1", "--follow").code == .noInput)
         #expect(try await shop.run("log", "1", "--attempt", "0").code == .usage)
         #expect(try await shop.run("result", "1", "--force").code == .usage)
     }
@@ -220,9 +226,18 @@ import Testing
         #expect(chmod(kept.path, 0o600) == 0)
         try "THE CONTENT".write(toFile: kept.path, atomically: false, encoding: .utf8)
         let path = shop.directory.appending(path: "file").path
+        // The command also finds damage of which the record says nothing.
+        var facts = stat()
+        #expect(stat(kept.path, &facts) == 0)
+        let record = kept.path.dropLast("file".count) + "kept"
+        #expect(utimensat(AT_FDCWD, String(record), [facts.st_ctim, facts.st_ctim], 0) == 0)
         let run = try await shop.run("result", "1", "--file", path)
         #expect(run.code == .inputOutput)
         #expect(run.errors.contains("The content of the file is damaged"))
+        #expect(utimensat(AT_FDCWD, String(record), [timespec(), timespec()], 0) == 0)
+        let refused = try await shop.run("result", "1", "--file", path)
+        #expect(refused.code == .inputOutput)
+        #expect(refused.errors.contains("is damaged, or somebody has changed it"))
         #expect(!FileManager.default.fileExists(atPath: path))
         #expect(try !names(shop.directory.path).contains { $0.hasPrefix(".halyard") })
     }

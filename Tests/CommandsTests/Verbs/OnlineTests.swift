@@ -229,6 +229,12 @@ import Testing
         try await RunningDaemon.with(shop) { daemon in
             #expect(try await shop.run("reload").code == .success)
             #expect(try await shop.run("reload", "--json").output == "{\"reloaded\":true}\n")
+            let fault = "halyard.yaml:8: workers.photos exited with status 1; its jobs wait"
+            daemon.reloads.answer(ReloadReport(problems: [fault]))
+            #expect(
+                try await shop.run("reload").errors == "halyard: the daemon has reloaded\nhalyard: \(fault)\n")
+            #expect(
+                try await shop.run("reload", "--json").output == #"{"reloaded":true,"problems":["\#(fault)"]}"# + "\n")
             daemon.reloads.refuse(
                 ControlProblem(
                     .invalidDefinitions, "The definitions are refused; the old ones stay.", details: ["unknown kind x"])

@@ -89,8 +89,13 @@ struct RunningDaemon: Sendable {
 
         func refuse(_ refusal: ControlProblem?) { problem.withLock { $0 = refusal } }
 
-        func next() throws(ControlProblem) {
+        private let report = Mutex(ReloadReport())
+
+        func answer(_ answer: ReloadReport) { report.withLock { $0 = answer } }
+
+        func next() throws(ControlProblem) -> ReloadReport {
             if let refusal = problem.withLock({ $0 }) { throw refusal }
+            return report.withLock(\.self)
         }
     }
 

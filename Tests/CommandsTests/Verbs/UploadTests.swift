@@ -219,6 +219,21 @@ import Testing
         }
     }
 
+    /// The daemon accepts no `..`, so the command line sends the path to which it leads.
+    @Test func aPathThroughAParentIsResolved() async throws {
+        let shop = try await Self.shop(files: ["roots/real/1"])
+        try FileManager.default.createDirectory(atPath: shop.path("roots/other"), withIntermediateDirectories: true)
+        try #require(symlink("other", shop.path("roots/link")) == 0)
+        try await RunningDaemon.with(shop) { daemon in
+            let run = try await shop.run(
+                "upload", shop.path("roots/link/../real/1"), "--to", "http://h/in", "--definition", "send")
+            #expect(run.code == .success, "\(run.errors)")
+            let real = try #require(realpath(shop.path("roots/real/1"), nil))
+            defer { free(real) }
+            #expect(try await daemon.files() == [String(cString: real)])
+        }
+    }
+
     /// A workshop with definitions of a kind with the fields of `upload`; the content of each file is its own name.
     private static func shop(files: [String]) async throws -> Workshop {
         let shop = try await Workshop()

@@ -21,6 +21,19 @@ import Testing
         )
     }
 
+    @Test func theFailureOfTheJobIsPrinted() async throws {
+        let input = #"{"action":"fail","text":"no such picture"}"#
+        let (code, output) = await Self.test(["--input", input, "--", binary("SampleWorker")])
+        #expect(code == .success)
+        #expect(output.contains("passed   run: the job failed with chosen: no such picture\n"), "\(output)")
+        let (_, json) = await Self.test(["--json", "--input", input, "--", binary("SampleWorker")])
+        let results = try JSONText(checking: Array(json.utf8)).elements?.compactMap(JSONObject.init) ?? []
+        let run = try #require(results.first { $0["check"]?.decodedString == "run" })
+        #expect(run["outcome"]?.decodedString == "failed")
+        #expect(run["code"]?.decodedString == "chosen")
+        #expect(run["message"]?.decodedString == "no such picture")
+    }
+
     @Test func theResultsAreAvailableAsJSON() async throws {
         let (code, output) = await Self.test(["--json", "--", "/nowhere/worker"])
         #expect(code == .data)

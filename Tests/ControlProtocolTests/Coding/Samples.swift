@@ -107,6 +107,7 @@ enum Samples {
                 .init(pid: nil, state: .starting, startedAt: moment, attempts: 0, isProbe: true),
             ], waiting: 1, crashes: 4, restsUntil: moment, problem: "worker photos ended"),
         WorkerRecord(name: "idle", processLimit: 1, attemptLimit: 1),
+        WorkerRecord(name: "former", processLimit: 1, attemptLimit: 1, isRemoved: true),
     ]
 
     static let reasons: [WaitExplanation.Reason] = [

@@ -48,7 +48,8 @@ import Testing
             GraphDetail(
                 graph: Samples.graph, jobs: [Samples.job, Samples.leanJob],
                 edges: [DependencyRecord(dependent: JobID(8), dependency: JobID(7), condition: .succeeded)]))
-        try expectRoundTrip(Samples.workers[0], Samples.workers[1])
+        try expectRoundTrip(Samples.workers[0], Samples.workers[1], Samples.workers[2])
+        try expectRoundTrip(ReloadReport(), ReloadReport(problems: ["worker photos ended"]))
         try expectRoundTrip(WaitExplanation(job: JobID(7), state: .ready, reasons: Samples.reasons))
         try expectRoundTrip(
             WatchEvent.job(Samples.job),

@@ -22,7 +22,7 @@ import Testing
     private func assign(
         _ programs: KindAssignment.Program..., own: [any Kind] = [], known: [KindDescription] = []
     ) throws -> KindAssignment {
-        try KindAssignment(own: own.map { RunnableKind($0) }, programs: programs, known: known, absent: absent)
+        try KindAssignment(own: own.map { RunnableKind($0) }, programs: programs, known: known) { _ in absent }
     }
 
     @Test func everyKindHasTheHostOfItsProgram() throws {

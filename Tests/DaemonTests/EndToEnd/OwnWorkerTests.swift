@@ -265,7 +265,11 @@ import Testing
             #expect(refused.errors.contains("halyard.yaml:8: workers.sample could not be started"), "\(refused.errors)")
             try bed.configure()
             #expect(try await bed.halyard("reload").status == .exited(0))
-            #expect(!(try await bed.halyard("workers").output.contains("sample")))
+            // The process with the running attempt is still shown.
+            let removed = try await worker("sample", in: bed)
+            #expect(removed["removed"]?.boolean == true)
+            #expect(removed["processes"]?.elements?.isEmpty == false)
+            #expect(try await bed.halyard("workers").output.contains("removed, finishes its jobs"))
             #expect(try await bed.ask("SELECT state FROM jobs WHERE job = 2") == "running")
             // No worker runs its kinds any more.
             let unknown = try await bed.halyard("enqueue", "echo")
@@ -273,6 +277,47 @@ import Testing
             #expect(try await bed.halyard("cancel", "2").status == .exited(0))
             try await bed.waitForAllJobs()
             #expect(try await bed.ask("SELECT state FROM jobs WHERE job = 2") == "cancelled")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func aReloadSaysWhichWorkersCannotRun() async throws {
+        let bed = try TestBed()
+        try configure(bed, "missing: {command: [/nonexistent/worker]}")
+        try await bed.withDaemon { _ in
+            let reloaded = try await bed.halyard("reload")
+            #expect(reloaded.status == .exited(0), "\(reloaded.errors)")
+            let fault = "halyard.yaml:8: workers.missing could not be started ("
+            #expect(reloaded.errors.contains(fault), "\(reloaded.errors)")
+            #expect(reloaded.errors.contains("the jobs of its kinds wait until it can run"), "\(reloaded.errors)")
+            // One refusal names the settings that need a restart and the workers that cannot run.
+            try bed.configure("max_rescues: 9\nworkers:\n  other: {command: [/nonexistent/worker]}\n")
+            let refused = try await bed.halyard("reload")
+            #expect(refused.status == .exited(78))
+            #expect(refused.errors.contains("A reload cannot change max_rescues"), "\(refused.errors)")
+            #expect(refused.errors.contains("workers.other could not be started"), "\(refused.errors)")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func aJobThatWaitsNamesNoWorkerOfOtherKinds() async throws {
+        let bed = try TestBed()
+        let load = "load: {command: [/bin/sh, \(Self.examples)/load.sh]}"
+        try configure(bed, sample(), load)
+        try await bed.withDaemon { _ in try await define("echo", in: bed) }
+        let late = bed.folder.path + "/late.sh"
+        try configure(
+            bed, "sample: {command: [/nonexistent/worker]}", load, "late: {command: [/bin/sh, \(late)]}")
+        try await bed.withDaemon { daemon in
+            try await enqueue("echo", "{}", in: bed)
+            // Its kinds are not known yet, so it could be the one.
+            #expect(try await bed.halyard("why", "1").output.contains("worker late exited with status"))
+            try await ChildProcess.run("cp", [Self.examples + "/load.sh", late])
+            await daemon.errors.first(containing: "worker late announces the kind")
+            let why = try await bed.halyard("why", "1").output
+            #expect(why.contains("worker sample could not be started"), "\(why)")
+            #expect(!why.contains("late"), "\(why)")
+            #expect(try await bed.halyard("workers").output.contains("problem: worker late announces the kind"))
         }
     }
 

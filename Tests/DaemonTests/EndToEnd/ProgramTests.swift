@@ -83,6 +83,48 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func aFileThatWasHandedOverReachesItsProgram() async throws {
+        let bed = try TestBed()
+        try bed.configure(Self.roots)
+        try await bed.withDaemon { _ in
+            _ = try await apply(
+                """
+                  read:
+                    kind: program
+                    program: [/bin/cat, "{file}"]
+                    fields: {file: {required: true}}
+                    result: text
+                """, in: bed)
+            let path = try bed.folder.write("the only copy", to: "a photo.jpg")
+            let sent = try await bed.halyard("enqueue", "read", path, "--copy")
+            try #require(sent.status == .exited(0), "\(sent.errors)")
+            try await bed.waitForAllJobs()
+            #expect(try await bed.ask("SELECT value FROM results") == #""the only copy""#)
+        }
+    }
+
+    private static let hasSecondFileSystem: Bool = {
+        var (here, there) = (stat(), stat())
+        return stat("/tmp", &here) == 0 && stat("/dev/shm", &there) == 0 && here.st_dev != there.st_dev
+    }()
+
+    @Test(.enabled(if: hasSecondFileSystem, "there is no second file system"), .timeLimit(.minutes(1)))
+    func programsOnAnotherFileSystemAreRefused() async throws {
+        let bed = try TestBed()
+        let (wrong, why) = ("  directory: /dev/shm\n", "program.directory: /dev/shm is on another file system than")
+        try bed.configure(Self.roots + wrong)
+        for arguments in [["--check-config"], []] {
+            let daemon = try bed.launch(arguments)
+            #expect(await daemon.waitForEnd() == .exited(78))
+            #expect(daemon.errors.text.contains(why), "\(daemon.errors.text)")
+            #expect(daemon.errors.text.contains("use a folder on the file system of the database"))
+        }
+        // Without programs, the folder does not matter.
+        try bed.configure("program:\n" + wrong)
+        #expect(await (try bed.launch(["--check-config"])).waitForEnd() == .exited(0))
+    }
+
     /// P12: the one who enqueues chooses values, nothing else.
     @Test(.timeLimit(.minutes(1)))
     func aCallerCannotChooseTheProgram() async throws {
@@ -134,6 +176,88 @@ import Testing
             try await bed.enqueue("hang")
             try await bed.waitForAllJobs()
             #expect(try await bed.ask("SELECT error ->> 'code' FROM results") == "timed_out")
+        }
+    }
+
+    /// Whether files are cloned in the folder of tests, so that a change of a copy harms nobody.
+    private static func clones(_ bed: TestBed) async throws -> Bool {
+        let (from, to) = (try bed.folder.write("x", to: "clone"), bed.folder.path + "/cloned")
+        return try await ChildProcess.run("cp", ["--reflink=always", from, to]).status == .exited(0)
+    }
+
+    private static let makeAndEdit = """
+          make:
+            kind: program
+            program: [/bin/sh, -c, 'printf content > "$1"', sh, "{output}"]
+            result: file
+          read:
+            kind: program
+            program: [/bin/cat, dependencies/1]
+            result: text
+
+        """
+
+    @Test(.timeLimit(.minutes(2)))
+    func aProgramCannotChangeTheFileOfAnotherJobUnnoticed() async throws {
+        let bed = try TestBed()
+        try bed.configure(Self.roots)
+        // The program hides the change: it restores the size, the times and the mode.
+        let edit = "touch -r $f t; chmod 600 $f; printf CONTENT > $f; chmod 400 $f; touch -r t $f"
+        let clones = try await Self.clones(bed)
+        try await bed.withDaemon { _ in
+            _ = try await apply(
+                Self.makeAndEdit + """
+                      edit:
+                        kind: program
+                        program: [/bin/sh, -c, 'f=dependencies/1; \(edit)']
+                    """, in: bed)
+            try await bed.enqueue("make")
+            try await bed.enqueue("edit", "--after", "1")
+            try await bed.enqueue("read", "--after", "1", "--after", "2:finished")
+            try await bed.waitForAllJobs()
+            if clones {
+                #expect(try await bed.ask("SELECT value FROM results WHERE job = 3") == #""content""#)
+                return
+            }
+            let failures = try await bed.ask(
+                "SELECT error ->> 'code', error ->> 'message' FROM results WHERE job > 1 ORDER BY job")
+            let lines = failures.split(separator: "\n")
+            #expect(lines.first?.hasPrefix("dependency_changed|") == true, "\(failures)")
+            #expect(lines.first?.contains("dependencies/1 (of job 1)") == true, "\(failures)")
+            #expect(lines.last?.hasPrefix("dependency_damaged|the file of the dependency 1, ") == true, "\(failures)")
+            let result = try await bed.halyard("result", "1", "--file", "-")
+            #expect(result.output.isEmpty)
+            #expect(result.errors.contains("is damaged, or somebody has changed it"), "\(result.errors)")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func aChangeBeforeTheDaemonWasKilledIsNoticed() async throws {
+        let bed = try TestBed()
+        try bed.configure(Self.roots)
+        if try await Self.clones(bed) { return }
+        let pipe = bed.folder.path + "/pipe"
+        #expect(mkfifo(pipe, 0o600) == 0)
+        let daemon = try bed.launch()
+        try await bed.waitUntilReady(daemon)
+        _ = try await apply(
+            Self.makeAndEdit + """
+                  edit:
+                    kind: program
+                    program: [/bin/sh, -c, "chmod 600 dependencies/1; printf CONTENT > dependencies/1; exec 3> \(pipe); echo on >&3; exec sleep 1000"]
+                """, in: bed)
+        try await bed.enqueue("make")
+        try await bed.enqueue("edit", "--after", "1")
+        let lines = Lines.reading(await opened(pipe))
+        #expect(await lines.first { $0 == "on" } != nil)
+        daemon.signal(SIGKILL)
+        _ = await daemon.waitForEnd()
+        // The pipe ends with the program.
+        await lines.first { _ in false }
+        try await bed.withDaemon { _ in
+            try await bed.waitForAllJobs()
+            let codes = try await bed.ask("SELECT error ->> 'code' FROM results WHERE job = 2")
+            #expect(codes == "dependency_damaged")
         }
     }
 

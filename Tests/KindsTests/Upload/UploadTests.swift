@@ -98,6 +98,10 @@ import Web
                 let failure = await failure { () async throws(KindFailure) in try configuration.open(file) }
                 #expect(failure?.code == code, "\(file)")
             }
+            for file in [folder + "/in/../in/plain", folder + "/elsewhere/../in/plain"] {
+                let failure = await failure { () async throws(KindFailure) in try configuration.open(file) }
+                #expect(failure?.message.contains(#"contains "..", which is not allowed"#) == true, "\(file)")
+            }
             #expect(try configuration.open(folder + "/in/plain").size == 1)
             #expect(try configuration.open("spool:plain").size == 1)
         }
