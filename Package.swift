@@ -168,9 +168,8 @@ let package = Package(
         tests(
             "PostgresStore",
             [
-                "CalendarEvents", "JobStoreContract", "Jobs", "OperationTypes", "PostgreSQL", "PostgresServer",
-                "SQLite", "SQLiteInspection",
-                "SQLiteStore",
+                "CalendarEvents", "ControlProtocol", "JobStoreContract", "Jobs", "OperationTypes", "PostgreSQL",
+                "PostgresServer", "SQLite", "SQLiteInspection", "SQLiteStore", "StoreControl",
             ]),
 
         // Running jobs.
@@ -304,8 +303,8 @@ let package = Package(
         executable("halyard-worker", ["BuiltInWorker"]),
 
         // The stores by the addresses of their databases: the only place that knows which there are.
-        module("Stores", ["Jobs", "SQLiteStore"]),
-        tests("Stores", ["Jobs"]),
+        module("Stores", ["Jobs", "PostgresStore", "SQLiteStore"]),
+        tests("Stores", ["Jobs", "PostgresServer"]),
 
         // Control: the verbs, the socket that carries them, and the command line.
         module("ControlProtocol", ["Jobs", "OperationTypes"]),
@@ -378,8 +377,8 @@ let package = Package(
             "Daemon",
             [
                 "CLinux", "Client", "ControlProtocol", "HalyardClient", "JobFiles", "Jobs", "OperationTypes",
-                "Programs", "Runner", "SQLiteStore", "SampleWorker", "Settings", "Stores", "Systemd",
-                "WorkerProtocol", "halyard-worker", "halyardd", logging,
+                "PostgreSQL", "PostgresServer", "Programs", "Runner", "SQLiteStore", "SampleWorker", "Settings",
+                "Stores", "Systemd", "WorkerProtocol", "halyard-worker", "halyardd", logging,
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
         executable("halyardd", ["Daemon"], linking: staticCPlusPlus + staticUnwinder),

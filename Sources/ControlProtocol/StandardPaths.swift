@@ -2,6 +2,8 @@
 public enum StandardPaths {
     /// The SQLite database.
     public static let database = "/var/lib/halyard/halyard.db"
+    /// The home of the daemon if its database is on a server.
+    public static let homeForServer = "/var/lib/halyard/postgresql"
     /// The control socket.
     public static let socket = "/run/halyard/halyard.sock"
     /// The configuration file.

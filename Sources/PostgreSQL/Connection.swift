@@ -16,24 +16,27 @@ public final class Connection {
     /// Connects to a server.
     ///
     /// - Parameter url: A URL such as `postgresql://user@host/database`, or `name=value` pairs, as libpq accepts them.
-    ///   What it leaves out comes from the usual environment (`PGHOST`, `~/.pgpass`).
-    /// - Throws: ``PostgresError`` if the library is missing or the server does not accept the connection in time.
+    ///   What it leaves out comes from the usual environment (`PGHOST`, `~/.pgpass`). If it names several hosts, they are
+    ///   tried in order.
+    /// - Throws: ``PostgresError`` if the library is missing or no host accepts the connection in time.
     public init(to url: String, options: ConnectionOptions = ConnectionOptions()) throws(PostgresError) {
         if let problem = halyard_pq_load() {
             throw PostgresError(.noLibrary, message: String(cString: problem))
         }
         self.options = options
-        let parameters = options.parameters(url: url)
+        let parameters = options.parameters(url: url, password: try options.readPassword())
         let connection = withCStrings(parameters.map(\.name)) { names in
-            withCStrings(parameters.map(\.value)) { values in halyard_pq_connectStartParams(names, values, 1) }
+            withCStrings(parameters.map(\.value)) { values in halyard_pq_connectdbParams(names, values, 1) }
         }
         guard let connection else { throw PostgresError(.unreachable, message: "There is no memory to connect.") }
-        do throws(PostgresError) {
-            server = try Self.connect(connection, timeout: options.connectTimeout)
-        } catch {
+        guard halyard_pq_status(connection) == Int32(HALYARD_PQ_CONNECTION_OK) else {
+            let message = message(of: connection)
             halyard_pq_finish(connection)
-            throw error
+            throw PostgresError(.unreachable, message: Self.withoutSecrets(message))
         }
+        let host = String(cString: halyard_pq_host(connection))
+        server =
+            "\(host):\(String(cString: halyard_pq_port(connection)))/\(String(cString: halyard_pq_db(connection)))"
         self.connection = connection
         _ = halyard_pq_setnonblocking(connection, 1)
         // Notices are for people at a terminal; the default prints them to the standard error.
@@ -42,37 +45,17 @@ public final class Connection {
 
     deinit { if let connection { halyard_pq_finish(connection) } }
 
-    private static func connect(_ connection: OpaquePointer, timeout: Duration) throws(PostgresError) -> String {
-        let deadline = ContinuousClock.now + timeout
-        if halyard_pq_status(connection) == 1 { throw unusable(message(of: connection)) }
-        var state = Int32(HALYARD_PQ_POLLING_WRITING)
-        while state != Int32(HALYARD_PQ_POLLING_OK) {
-            if halyard_pq_status(connection) == 1 || state == Int32(HALYARD_PQ_POLLING_FAILED) {
-                let message = message(of: connection)
-                throw PostgresError(.unreachable, message: message)
-            }
-            let isWriting = state == Int32(HALYARD_PQ_POLLING_WRITING)
-            guard isReady(halyard_pq_socket(connection), isWriting: isWriting, until: deadline) else {
-                throw PostgresError(.unreachable, message: "The server did not answer within \(timeout).")
-            }
-            state = halyard_pq_connectPoll(connection)
-        }
-        let host = String(cString: halyard_pq_host(connection))
-        return "\(host):\(String(cString: halyard_pq_port(connection)))/\(String(cString: halyard_pq_db(connection)))"
-    }
-
-    /// The error if libpq has failed before it awaited anything. Its messages about a URL quote parts of it, which may be
-    /// parts of the password, such as one with an unescaped `@`, `/` or `%`. Only those about the server are kept.
-    private static func unusable(_ message: String) -> PostgresError {
-        let isAboutServer = message.split(separator: "\n").allSatisfy { line in
-            line.hasPrefix("connection to server ") || line.hasPrefix("\t")
-                || line.hasPrefix("could not translate host name ")
-        }
-        if isAboutServer, !message.contains("@") { return PostgresError(.unreachable, message: message) }
-        return PostgresError(
-            .unreachable,
-            message: "The server's URL is invalid, or its host is unknown. "
-                + "In a password, '%', '/', '@', ':', '#' and '?' must be written as '%25', '%2F', and so on.")
+    /// Returns a message of libpq if it is about a server. Its messages about a URL quote parts of it, which may be parts of
+    /// the password, such as one with an unescaped `@`, `/` or `%`.
+    private static func withoutSecrets(_ message: String) -> String {
+        let isAboutServer =
+            message.hasPrefix("connection to server ")
+            ? message.split(separator: "\"", maxSplits: 2).dropFirst().first?.contains("@") == false
+            : message.hasPrefix("could not translate host name ") && !message.contains("@")
+        return isAboutServer
+            ? message
+            : "The server's URL is invalid, or its host is unknown. "
+                + "In a password, '%', '/', '@', ':', '#' and '?' must be written as '%25', '%2F', and so on."
     }
 
     // MARK: Asking

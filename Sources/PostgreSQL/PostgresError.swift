@@ -39,6 +39,9 @@ public struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible 
     /// it again.
     public var isStale: Bool { sqlState == SQLState.featureNotSupported }
 
+    /// Whether the server accepts no writes: it is a standby, or was one when it was connected to.
+    public var isReadOnly: Bool { sqlState == SQLState.readOnlyTransaction }
+
     /// The class of the error: the first two characters of ``sqlState``.
     public var sqlClass: String { String(sqlState.prefix(2)) }
 

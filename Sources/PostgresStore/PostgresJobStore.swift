@@ -1,12 +1,13 @@
 import Jobs
 import PostgreSQL
 import StoreParts
+import Synchronization
 
 /// A job store in a PostgreSQL database, which several daemons may share.
 ///
 /// The writes of all callers use one connection on its own thread and share commits (``CommitLoop``). Requests that
-/// affect very many rows use another one, so that other writes do not wait for them; the server keeps them apart. Reads
-/// use two more.
+/// affect very many rows use another one, so that other writes do not wait for them; the server keeps them apart. Lives
+/// are renewed on one of their own, and reads use two more. Each connection is made when it is first used.
 public final class PostgresJobStore: JobStore {
     /// The server for people: host, port and database.
     public let server: String
@@ -14,24 +15,30 @@ public final class PostgresJobStore: JobStore {
     private let writing: RequestThread<Writer>
     /// The thread for writes that affect very many rows.
     private let bulk: RequestThread<Writer>
+    /// The thread that renews lives.
+    private let lives: RequestThread<LifeKeeper>
     /// The thread for reads that running jobs wait for.
     let reading: RequestThread<Reader>
     /// The thread for listings, which may take long.
     let listing: RequestThread<Reader>
     private let observers: Observers
-    private let listener: Listener
-    private let offset: ClockOffset
+    private let listener: Listener?
+    private let offset: ClockOffset?
+    /// The cancellation requests that a renewal has reported.
+    private let reported = Mutex(Set<Lease>())
 
     /// The number of rows from which on a request is carried out on its own connection.
     private static let manyRows = 2000
 
-    private init(
-        server: String, writing: RequestThread<Writer>, bulk: RequestThread<Writer>, reading: RequestThread<Reader>,
-        listing: RequestThread<Reader>, listener: Listener, observers: Observers, offset: ClockOffset
+    init(
+        server: String, writing: RequestThread<Writer>, bulk: RequestThread<Writer>,
+        lives: RequestThread<LifeKeeper>, reading: RequestThread<Reader>, listing: RequestThread<Reader>,
+        listener: Listener?, observers: Observers, offset: ClockOffset?
     ) {
         self.server = server
         self.writing = writing
         self.bulk = bulk
+        self.lives = lives
         self.reading = reading
         self.listing = listing
         self.observers = observers
@@ -41,73 +48,18 @@ public final class PostgresJobStore: JobStore {
 
     // MARK: Opening and closing
 
-    /// Opens a database by its URL. Creates the schema `halyard`, or migrates an older one; never replaces anything
-    /// (P11).
-    ///
-    /// - Parameter clock: The clock that counts instead of the server's, for tests; nil for the server's.
-    /// - Throws: ``PostgresOpenError``. Trying again later is safe.
-    public static func open(
-        _ url: String, options: PostgresStoreOptions = PostgresStoreOptions(), clock: (any StoreClock)? = nil
-    ) throws(PostgresOpenError) -> PostgresJobStore {
-        let link = try Link(to: url, name: "halyard", options: options)
-        try prepare(link)
-        let observers = Observers()
-        let server = link.server
-        let listener = try Listener(url, options: options, observers: observers)
-        let bulk = try Link(to: url, name: "halyard bulk", options: options)
-        return PostgresJobStore(
-            server: server, writing: try writer(link, "halyard-writer", listener, observers, options, clock),
-            bulk: try writer(bulk, "halyard-bulk", listener, observers, options, clock),
-            reading: try reader(url, "halyard-reader", options, clock),
-            listing: try reader(url, "halyard-lists", options, clock), listener: listener, observers: observers,
-            offset: ClockOffset(isServers: clock == nil))
-    }
-
-    private static func prepare(_ link: Link) throws(PostgresOpenError) {
-        let connection: Connection
-        do throws(PostgresError) {
-            connection = try link.connection()
-        } catch {
-            throw PostgresOpenError(error, server: link.server)
-        }
-        guard connection.serverVersion >= 150_000 else {
-            throw .serverTooOld(server: link.server, version: connection.serverVersion)
-        }
-        for setting in ["fsync", "full_page_writes", "synchronous_commit"] {
-            let value = try connection.mappingErrors { () throws(PostgresError) in
-                try connection.run("SHOW \(setting)")[0].string(0)
-            }
-            if value == "off" { throw .notDurable(server: link.server, setting: "\(setting) = off") }
-        }
-        try connection.migrate()
-    }
-
-    private static func writer(
-        _ link: Link, _ name: String, _ listener: Listener, _ observers: Observers, _ options: PostgresStoreOptions,
-        _ clock: (any StoreClock)?
-    ) throws(PostgresOpenError) -> RequestThread<Writer> {
-        let writer = Writer(link, listener: listener.id, clock: clock, options: options)
-        return try RequestThread(named: name, Handover(CommitLoop(writer, observers: observers)))
-    }
-
-    private static func reader(
-        _ url: String, _ name: String, _ options: PostgresStoreOptions, _ clock: (any StoreClock)?
-    ) throws(PostgresOpenError) -> RequestThread<Reader> {
-        let link = try Link(to: url, name: name, options: options)
-        return try RequestThread(named: name, Handover(ReadLoop(Reader(link, clock: clock), server: link.server)))
-    }
-
     /// Carries out the requests made so far and closes the connections. Later requests fail with `StoreError.closed`.
     public func close() async {
         await reading.close()
         await listing.close()
+        await lives.close()
         await bulk.close()
         await writing.close()
-        await listener.close()
+        await listener?.close()
     }
 
     public let capabilities = StoreCapabilities(holders: .many)
-    public var clockOffset: Duration { offset.value }
+    public var clockOffset: Duration { offset?.value ?? .zero }
 
     private func write<Value: Sendable>(
         weight: Int = 1, _ body: @escaping @Sendable (Writer) throws(PostgresError) -> Value
@@ -118,20 +70,23 @@ public final class PostgresJobStore: JobStore {
     // MARK: Holders
 
     public func begin(_ holder: Holder, now: Timestamp) async throws(StoreError) -> HolderLife {
-        let before = offset.start()
-        let (life, server) = try await write { (writer) throws(PostgresError) in
-            (try writer.begin(holder, now: now), writer.time.server?.wall)
+        switch try await write({ (writer) throws(PostgresError) in try writer.begin(holder, now: now) }) {
+        case .begun(let life): return life
+        case .inUse(let host): throw .identityInUse(host: host)
         }
-        offset.measured(server, since: before)
-        return life
     }
 
     public func renew(_ holder: HolderID, now: Timestamp) async throws(StoreError) -> Renewal {
-        let before = offset.start()
-        let (renewal, server) = try await write { (writer) throws(PostgresError) in
-            (try writer.renew(holder, now: now), writer.time.server?.wall)
+        let (renewal, cancelled) = try await lives.perform { (keeper) throws(PostgresError) in
+            try keeper.renew(holder, now: now)
         }
-        offset.measured(server, since: before)
+        let leases = Set(cancelled.map(\.lease))
+        let known = reported.withLock { reported in
+            defer { reported = leases }
+            return reported
+        }
+        let new = cancelled.filter { !known.contains($0.lease) }
+        if !new.isEmpty { observers.tell([.jobs(new)]) }
         return renewal
     }
 
@@ -154,8 +109,7 @@ public final class PostgresJobStore: JobStore {
     }
 
     public func noteAbandoned(_ count: Int, by holder: HolderID) {
-        writing.put(
-            NoteRequest { (writer) throws(PostgresError) in try writer.noteAbandoned(count, by: holder) })
+        lives.put(NoteRequest { (keeper) throws(PostgresError) in try keeper.noteAbandoned(count, by: holder) })
     }
 
     // MARK: Jobs
@@ -316,4 +270,8 @@ public final class PostgresJobStore: JobStore {
     public func observe(_ observer: @escaping @Sendable (StoreChange) -> Void) -> StoreObservation {
         observers.add(observer)
     }
+}
+
+extension JobChange {
+    fileprivate var lease: Lease { Lease(job: job, attempt: attempt) }
 }

@@ -14,9 +14,11 @@ public final class SQLiteJobStore: JobStore {
     /// The writer; nil if the store is open only for reading.
     let writing: GroupCommit?
     /// The thread for reads that running jobs wait for.
-    private let reading: RequestThread<Reader>
+    let reading: RequestThread<Reader>
     /// The thread for listings, which may take long.
     let listing: RequestThread<Reader>
+    /// The life of this process; nil if it has none.
+    let ownLife = Mutex<HolderID?>(nil)
 
     private init(path: String, writing: GroupCommit?, reading: RequestThread<Reader>, listing: RequestThread<Reader>) {
         self.path = path
@@ -126,10 +128,6 @@ public final class SQLiteJobStore: JobStore {
     private func thread(forRows limit: Int) -> RequestThread<Reader> { limit > 1000 ? listing : reading }
 
     // MARK: Jobs
-
-    public func holders() async throws(StoreError) -> [HolderRecord] {
-        try await reading.perform { (reader) throws(SQLiteError) in try reader.holders() }
-    }
 
     public func trials(now: Timestamp) async throws(StoreError) -> CrashTrials.Report? {
         guard let writing else { return nil }

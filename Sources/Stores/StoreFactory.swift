@@ -12,25 +12,21 @@ public enum StoreFactory {
 
     /// Returns the way to the database at an address; opens nothing.
     ///
-    /// - Throws: ``StoreOpenFailure`` if this program has no store for the address.
+    /// - Parameter server: The settings for a database on a server.
     public static func opening(
-        _ address: DatabaseAddress, for use: Use
-    ) throws(StoreOpenFailure) -> any StoreOpening {
+        _ address: DatabaseAddress, for use: Use, onServer server: ServerSettings
+    ) -> any StoreOpening {
         switch address {
-        case .file(let path): return FileOpening(path: path, for: use)
-        case .postgresql:
-            throw StoreOpenFailure(
-                .wrong,
-                "\(address) is a database of a PostgreSQL server, but this build has no PostgreSQL store. Name a file instead."
-            )
+        case .file(let path): FileOpening(path: path, for: use)
+        case .postgresql(let url): ServerOpening(url: url, for: use, server)
         }
     }
 
     /// Reads an address and returns the way to its database; opens nothing.
     ///
-    /// - Throws: ``StoreOpenFailure`` if the text is not an address, or if this program has no store for it.
+    /// - Throws: ``StoreOpenFailure`` if the text is not an address.
     public static func opening(
-        at text: String, for use: Use
+        at text: String, for use: Use, onServer server: ServerSettings
     ) throws(StoreOpenFailure) -> any StoreOpening {
         let address: DatabaseAddress
         do throws(DatabaseAddressProblem) {
@@ -39,6 +35,6 @@ public enum StoreFactory {
             let clause = error.description
             throw StoreOpenFailure(.wrong, clause.prefix(1).uppercased() + clause.dropFirst() + ".")
         }
-        return try opening(address, for: use)
+        return opening(address, for: use, onServer: server)
     }
 }

@@ -1,6 +1,8 @@
-import PostgreSQL
+import Foundation
 import PostgresServer
 import Testing
+
+@testable import PostgreSQL
 
 @Suite(.enabled(if: PostgresServer.shared != nil, "PostgreSQL is not installed")) struct ConnectionTests {
     let url: String
@@ -85,6 +87,41 @@ import Testing
         let connection = try Connection(to: url, options: options)
         let error = #expect(throws: PostgresError.self) { try connection.run("SELECT pg_sleep(60)") }
         #expect(error?.cause == .lost)
+    }
+
+    @Test func aHostThatDoesNotAnswerIsFollowedByTheNext() throws {
+        // Connections to it are made by the kernel, and nobody answers them.
+        let silent = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(silent) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { name in
+                bind(silent, name, length) == 0 && listen(silent, 8) == 0 && getsockname(silent, name, &length) == 0
+            }
+        }
+        try #require(isListening)
+        let hosts = url.replacingOccurrences(of: "?host=", with: "?host=127.0.0.1,")
+        let port = UInt16(bigEndian: address.sin_port)
+        let connection = try Connection(to: "\(hosts)&port=\(port),5432&connect_timeout=2")
+        #expect(try connection.run("SELECT 1")[0].string(0) == "1")
+    }
+
+    @Test func aPasswordFileIsReadAndNotShown() throws {
+        var options = ConnectionOptions()
+        options.passwordFile = "/nonexistent/password"
+        let error = #expect(throws: PostgresError.self) { try Connection(to: url, options: options) }
+        #expect(error?.cause == .unreachable)
+        #expect(error?.message.contains("/nonexistent/password") == true)
+        let path = FileManager.default.temporaryDirectory.appending(path: "halyard-password-\(UUID().uuidString)").path
+        try Data("secret\nnot part of it".utf8).write(to: URL(filePath: path))
+        // A file that stays behind harms nobody.
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        options.passwordFile = path
+        #expect(try options.readPassword() == "secret")
+        #expect(try Connection(to: url, options: options).isOpen)
     }
 
     @Test func aMissingServerIsUnreachable() {

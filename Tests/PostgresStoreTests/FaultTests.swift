@@ -1,6 +1,8 @@
+import ControlProtocol
 import Jobs
 import PostgreSQL
 import PostgresStore
+import StoreControl
 import Testing
 
 /// Faults of connections and of the server, on real connections.
@@ -79,6 +81,71 @@ import Testing
         #expect(try await enqueue(key: "once") == .duplicate(receipt))
         #expect(store.condition.problem == nil)
         #expect(try await store.counts()[.ready] == 1)
+        await store.close()
+    }
+
+    @Test func aControlRepeatsAnEnqueueWithAKeyWhoseAnswerWasLost() async throws {
+        let kind = KindDescription(
+            name: "noop", summary: "s", inputType: "I", outputType: "O", accepts: nil, offers: "O", fields: [])
+        try await store.register([kind], by: holder, now: now)
+        let clock = now
+        let control = StoreControl(store: store, database: "/nonexistent/db", version: "1", now: { clock })
+        var keyed = Submission(.definition("step"))
+        keyed.key = "once"
+        try breakNextCommit(of: "job")
+        let answers = try await control.enqueue([keyed])
+        guard case .enqueued = answers.first else { throw Unexpected() }
+        #expect(try await store.jobs(JobFilter()).count == 1)
+        // Without a key, the caller must look.
+        try admin.run("ALTER SEQUENCE breaks RESTART")
+        let problem = await #expect(throws: ControlProblem.self) {
+            _ = try await control.enqueue([Submission(.definition("step"))])
+        }
+        #expect(problem?.code == .unknownOutcome)
+        await store.close()
+    }
+
+    @Test func observersOfACommitThatWasNotAnsweredLookAgain() async throws {
+        try breakNextCommit(of: "job")
+        let (changes, sink) = AsyncStream.makeStream(of: Void.self)
+        let observation = store.observe { if case .missed = $0 { sink.yield() } }
+        await #expect(throws: StoreError.self) { _ = try await enqueue(key: "once") }
+        _ = await changes.first { _ in true }
+        observation.cancel()
+        await store.close()
+    }
+
+    @Test func observersLookAgainAfterTheListenerWasCutOff() async throws {
+        let (changes, sink) = AsyncStream.makeStream(of: Void.self)
+        let observation = store.observe { if case .missed = $0 { sink.yield() } }
+        try admin.run(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'halyard listener'")
+        _ = await changes.first { _ in true }
+        observation.cancel()
+        await store.close()
+    }
+
+    /// A standby refuses writes in the same way.
+    @Test func aServerThatOnlyReadsIsUnreachableAndIsTriedAgain() async throws {
+        let name = try admin.run("SELECT current_database()")[0].string(0)
+        try admin.run("ALTER DATABASE \(name) SET default_transaction_read_only = on")
+        try terminateAll()
+        for write in [{ _ = try await enqueue() }, { _ = try await claim() }] as [() async throws -> Void] {
+            let error = await #expect(throws: StoreError.self) { try await write() }
+            guard case .unreachable = error else { throw Unexpected() }
+        }
+        let renewal = await #expect(throws: StoreError.self) { try await store.renew(holder, now: now) }
+        guard case .unreachable = renewal else { throw Unexpected() }
+        let changes = AsyncStream.makeStream(of: Void.self)
+        let observation = store.observe { [store] change in
+            if case .condition = change, store.condition.problem == nil { changes.continuation.yield() }
+        }
+        try Connection(to: database.serverURL).run("ALTER DATABASE \(name) RESET default_transaction_read_only")
+        // A connection that was made while the server was a standby is not kept.
+        _ = await changes.stream.first { _ in true }
+        observation.cancel()
+        guard case .enqueued = try await enqueue() else { throw Unexpected() }
+        guard case .renewed = try await store.renew(holder, now: now) else { throw Unexpected() }
         await store.close()
     }
 

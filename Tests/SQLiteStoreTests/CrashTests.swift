@@ -47,6 +47,26 @@ import Testing
         await store.close()
     }
 
+    @Test func theLifeOfAKilledProcessIsShownAsEnded() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.database
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
+            let (store, _) = try await CrashTests.openWithDefinition(path)
+            _ = try await store.begin(Holder(identity: "a", host: "h", version: "1"), now: CrashTests.now)
+            kill(getpid(), SIGKILL)
+        }
+        let reader = try SQLiteJobStore.openReadOnly(at: path)
+        #expect(try await reader.holders().map { $0.endedAt == nil } == [false])
+        let store = try directory.open()
+        #expect(try await store.holders().map { $0.endedAt == nil } == [false])
+        let life = try await store.begin(Holder(identity: "a", host: "h", version: "2"), now: Self.now)
+        #expect(try await store.holders().map { $0.endedAt == nil } == [true])
+        try await store.leave(life.id, now: Self.now)
+        #expect(try await store.holders().map(\.endedAt) == [Self.now])
+        await reader.close()
+        await store.close()
+    }
+
     /// A sync that fails makes the commit unknown, and the store writes nothing more.
     @Test(.enabled(if: mayTrace, "needs strace and the right to attach it to a process of one's own"))
     func p1AFailingSyncMakesTheCommitUnknownAndStopsTheStore() async throws {

@@ -22,10 +22,6 @@ typedef void (*halyard_pq_notice)(void *, const char *);
 
 enum {
     HALYARD_PQ_CONNECTION_OK = 0,
-    HALYARD_PQ_POLLING_FAILED = 0,
-    HALYARD_PQ_POLLING_READING = 1,
-    HALYARD_PQ_POLLING_WRITING = 2,
-    HALYARD_PQ_POLLING_OK = 3,
     HALYARD_PQ_EMPTY_QUERY = 0,
     HALYARD_PQ_COMMAND_OK = 1,
     HALYARD_PQ_TUPLES_OK = 2,
@@ -40,9 +36,8 @@ enum {
 
 // Each line: the return type, the name without its prefix, the parameters, and the arguments.
 #define HALYARD_PQ_FUNCTIONS(F) \
-    F(PGconn *, connectStartParams, (const char *const *names, const char *const *values, int expand), \
+    F(PGconn *, connectdbParams, (const char *const *names, const char *const *values, int expand), \
       (names, values, expand)) \
-    F(int, connectPoll, (PGconn *c), (c)) \
     F(int, status, (const PGconn *c), (c)) \
     F(void, finish, (PGconn *c), (c)) \
     F(char *, errorMessage, (const PGconn *c), (c)) \

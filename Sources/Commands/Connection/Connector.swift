@@ -1,6 +1,7 @@
 import Client
 import ControlProtocol
 import Glibc
+import JobFiles
 import Jobs
 import StoreControl
 import Stores
@@ -14,6 +15,8 @@ struct Connector {
     private var database: String
     /// Whether the call names a socket and no database: it is meant for the daemon there and no other.
     private let isForOneDaemon: Bool
+    /// Whether the call names a database of a server and no socket: the verb is carried out there, without a daemon.
+    private let isForServer: Bool
     private let surroundings: Surroundings
     private let isJSON: Bool
     private let timeout: Duration
@@ -25,6 +28,7 @@ struct Connector {
         socket = options.socket ?? paths.socket
         database = options.database ?? paths.database
         isForOneDaemon = options.socket != nil && options.database == nil
+        isForServer = options.socket == nil && (options.database.map(Self.isURL) ?? false)
         self.surroundings = surroundings
         isJSON = options.json
     }
@@ -39,6 +43,7 @@ struct Connector {
         while true {
             let noDaemon: ControlProblem
             do throws(ControlProblem) {
+                if isForServer { throw ControlProblem(.noDaemon, "No daemon was asked.") }
                 return try await openSocket()
             } catch {
                 guard error.code == .noDaemon else { throw error }
@@ -76,12 +81,20 @@ struct Connector {
     }
 
     /// Whether the database is named by a URL, or by a text that must be one.
-    private var isURL: Bool {
+    private var isURL: Bool { Self.isURL(database) }
+
+    private static func isURL(_ database: String) -> Bool {
         do throws(DatabaseAddressProblem) {
             return try DatabaseAddress(database).path == nil
         } catch {
             return true
         }
+    }
+
+    /// The way to the database. On a server, the files of jobs are those of this host's daemon.
+    private func opening() throws(StoreOpenFailure) -> any StoreOpening {
+        try StoreFactory.opening(
+            at: database, for: .brief, onServer: ServerSettings(home: StandardPaths.homeForServer))
     }
 
     private func openSocket() async throws(ControlProblem) -> Session {
@@ -92,7 +105,14 @@ struct Connector {
             waitForDaemon: { () throws(ControlProblem) in try await control.waitForDaemon() },
             openStored: { (path) throws(StoreOpenFailure) in
                 var connector = self
-                connector.database = path
+                if Self.isURL(path) {
+                    // The daemon's name for a server has no password and no settings of the connection.
+                    guard try opening().address.description == path else {
+                        throw StoreOpenFailure(.unreadable, "\(path) is not the database that this command would use.")
+                    }
+                } else {
+                    connector.database = path
+                }
                 let gone = ControlProblem(.noDaemon, "The daemon stopped.")
                 return try await connector.openDatabase(.reading, noDaemon: gone, patience: .zero)
             }, close: {})
@@ -102,7 +122,7 @@ struct Connector {
     private func openDatabase(
         _ purpose: Purpose, noDaemon: ControlProblem, patience: Duration
     ) async throws(StoreOpenFailure) -> Session {
-        let opening = try StoreFactory.opening(at: database, for: .brief)
+        let opening = try opening()
         let opened: OpenedStore
         var reserved: (any ReservedStore)?
         var user: StoreUser?
@@ -117,8 +137,12 @@ struct Connector {
         }
         return Session(
             control: StoreControl(
-                store: opened.store, database: opened.name, version: Version.current, now: surroundings.now),
-            backend: .database(.init(path: database, socket: socket, holder: user)), surroundings: surroundings,
+                store: opened.store, database: opened.name, version: Version.current,
+                files: JobFiles(nextTo: opened.home), now: surroundings.now),
+            backend: .database(
+                .init(
+                    path: opening.address.description, isShared: opened.store.capabilities.holders == .many,
+                    socket: socket, holder: user)), surroundings: surroundings,
             isJSON: isJSON,
             waitForDaemon: { () throws(ControlProblem) in throw noDaemon },
             openStored: nil,
@@ -131,10 +155,10 @@ struct Connector {
     private func failure(_ error: StoreOpenFailure, _ noDaemon: ControlProblem) -> CommandFailure {
         switch error.cause {
         case .reserved(let pid):
-            let path = database
+            let opening = try? opening()
+            let path = opening?.address.description ?? "the database"
             let process = pid.map { "process \($0)" } ?? "another process"
             // If the role is unknown, assume a daemon.
-            let opening = try? StoreFactory.opening(at: database, for: .brief)
             switch opening?.user?.role {
             case .once:
                 return CommandFailure(
@@ -155,6 +179,7 @@ struct Connector {
         case .wrong where isURL: return CommandFailure(.usage, error.description)
         case .unreadable: return CommandFailure(.permission, "\(error)")
         case .busy: return CommandFailure(.temporary, "\(error)")
+        case .missing where isURL, .passing where isURL: return CommandFailure(.unavailable, "\(error)")
         default: return CommandFailure(.inputOutput, "\(error)")
         }
     }

@@ -13,6 +13,8 @@ struct Session: Sendable {
     /// A database whose daemon does not answer.
     struct Offline: Sendable, Hashable {
         var path: String
+        /// Whether daemons of other machines may use the database.
+        var isShared = false
         /// The socket on which no daemon answered.
         var socket: String
         /// The process that holds the database nevertheless; nil if none does.
@@ -143,13 +145,16 @@ struct Session: Sendable {
         guard case .database(let offline) = backend else { return }
         throw CommandFailure(
             .unavailable,
-            offline.daemon.map { "\(what) needs the daemon; \($0)." }
-                ?? "\(what) needs the daemon, and none runs for \(offline.path).\(promise) \(offline.start)")
+            offline.isShared
+                ? "\(what) needs the daemon: name its socket with --socket, without --database."
+                : offline.daemon.map { "\(what) needs the daemon; \($0)." }
+                    ?? "\(what) needs the daemon, and none runs for \(offline.path).\(promise) \(offline.start)")
     }
 
     /// Prints a note that the change is in the database and waits for a daemon.
     func noteWritten(willRun: Bool = false) throws {
         guard case .database(let offline) = backend else { return }
+        if offline.isShared { return try note("wrote to \(offline.path)") }
         try note(
             willRun
                 ? "no daemon is running; wrote to \(offline.path); it will run when halyardd starts"
@@ -158,7 +163,7 @@ struct Session: Sendable {
 
     /// Prints a note that jobs may be shown as running although their daemon is gone.
     func noteRunning(_ states: some Sequence<JobState>) throws {
-        guard case .database(let offline) = backend, states.contains(.running) else { return }
+        guard case .database(let offline) = backend, !offline.isShared, states.contains(.running) else { return }
         if let daemon = offline.daemon {
             try note("\(daemon)")
         } else {

@@ -40,6 +40,7 @@ enum WaitText {
             "worker \(worker) runs \(AmountText.count(running, "attempt")) of at most \(limit); change it with processes and attempts in the daemon's configuration"
         case .suspect(let worker):
             "was running when a process of worker \(worker) crashed, so it waits for a process to itself"
+        case .store(let problem): "the daemon starts no job: \(problem)"
         case .noDaemon: "no daemon runs. \(start)"
         case .running(let attempt, let since): "runs attempt \(attempt) since \(TimeText.both(since, now: now))"
         case .final(_, let failure?): failure.text

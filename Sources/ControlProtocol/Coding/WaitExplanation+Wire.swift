@@ -30,6 +30,7 @@ extension WaitExplanation.Reason: WireObjectValue {
                 worker: try fields.required("worker"), running: try fields.required("running"),
                 limit: try fields.required("limit"))
         case "suspect": self = .suspect(worker: try fields.required("worker"))
+        case "store": self = .store(problem: try fields.required("problem"))
         case "no_daemon": self = .noDaemon
         case "running":
             self = .running(attempt: try fields.required("attempt"), startedAt: try fields.required("started_at"))
@@ -57,6 +58,7 @@ extension WaitExplanation.Reason: WireObjectValue {
         case .workerLimit(let worker, let running, let limit):
             writer.fields(["type": "worker_limit", "worker": worker, "running": running, "limit": limit])
         case .suspect(let worker): writer.fields(["type": "suspect", "worker": worker])
+        case .store(let problem): writer.fields(["type": "store", "problem": problem])
         case .noDaemon: writer.field("type", "no_daemon")
         case .running(let attempt, let startedAt):
             writer.fields(["type": "running", "attempt": attempt, "started_at": startedAt])

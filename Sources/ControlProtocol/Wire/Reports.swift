@@ -93,6 +93,8 @@ public struct WaitExplanation: Sendable, Hashable {
         /// The job was running when a process of this worker crashed, so it runs apart from other jobs, and waits until a
         /// process is free for that.
         case suspect(worker: String)
+        /// The daemon cannot write to the database now, so it starts no job.
+        case store(problem: String)
         /// No daemon is running that could start the job.
         case noDaemon
         /// The job is not waiting: this attempt runs.

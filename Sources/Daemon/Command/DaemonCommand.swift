@@ -12,7 +12,7 @@ import Systemd
 public struct DaemonCommand: ParsableCommand {
     public static let configuration = CommandConfiguration(
         commandName: "halyardd",
-        abstract: "Runs durable jobs from one SQLite file.",
+        abstract: "Runs durable jobs from an SQLite file or a PostgreSQL database.",
         discussion: """
             SIGTERM drains: no job starts, running jobs get drain_timeout to end, and jobs still running then are interrupted \
             and run again after the next start. A second SIGTERM interrupts them at once. SIGHUP reloads the configuration.
@@ -31,7 +31,7 @@ public struct DaemonCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The configuration file (default: \(StandardPaths.configuration)).", valueName: "file"))
     var config: String?
 
-    @Option(help: ArgumentHelp("The database; overrides the configuration.", valueName: "file"))
+    @Option(help: ArgumentHelp("The database; overrides the configuration.", valueName: "file|url"))
     var database: String?
 
     @Option(help: ArgumentHelp("The control socket; overrides the configuration.", valueName: "path"))

@@ -33,7 +33,7 @@ struct ConfigurationCheck: Sendable, Hashable {
         checkPrograms(configuration)
         if purpose == .reload { return }
         if purpose != .start(opensSocket: false) { checkGroup(configuration) }
-        let home = folder(of: configuration.database)
+        let home = configuration.homeDirectory
         for (key, path) in configuration.ownFolders { checkOwnFolder(key, path, home: home) }
         // A start finds the problems below by itself, when it opens the database and the socket. A check cannot
         // know whether the service manager will create the folders.
@@ -42,7 +42,9 @@ struct ConfigurationCheck: Sendable, Hashable {
         if configuration.socket.utf8.count > ControlSocket.maxPathBytes {
             add("socket", SocketError.pathTooLong(path: configuration.socket, limit: ControlSocket.maxPathBytes))
         }
-        checkParent("database", configuration.database, usual: StandardPaths.database)
+        if configuration.databaseURL == nil {
+            checkParent("database", configuration.database, usual: StandardPaths.database)
+        }
         checkParent("socket", configuration.socket, usual: StandardPaths.socket)
     }
 
@@ -116,8 +118,10 @@ struct ConfigurationCheck: Sendable, Hashable {
         guard errno == ENOENT else { return add(key, "\(path) cannot be accessed", errno, remedy: remedy) }
         let parent = folder(of: path)
         if access(parent, W_OK | X_OK) != 0 {
-            // The check of the database reports this problem, since the database is in the same folder.
+            // The check of the home, or of the database in it, reports this problem.
             if parent == home, errno == ENOENT { return }
+            // The service manager creates the folder of the default home.
+            if path == home, errno == ENOENT, mayBeCreatedByServiceManager(path) { return }
             return add(key, "\(path) cannot be created in \(parent)", errno, remedy: remedy)
         }
         var space = statvfs()
@@ -130,7 +134,8 @@ struct ConfigurationCheck: Sendable, Hashable {
     private mutating func checkDatabase(_ configuration: DaemonConfiguration) {
         let path = configuration.database
         do throws(StoreOpenFailure) {
-            let opening = try StoreFactory.opening(configuration.address, for: .lasting)
+            let opening = StoreFactory.opening(
+                configuration.address, for: .lasting, onServer: configuration.server)
             if let unchecked = try opening.check() { warnings.append("database: \(unchecked)") }
         } catch {
             switch error.cause {

@@ -4,7 +4,7 @@ import Settings
 extension DaemonConfiguration {
     /// The folders that only the daemon uses, by configuration key. The daemon creates the missing ones.
     var ownFolders: [(key: String, path: String)] {
-        [
+        (hasOwnHome ? [("home", homeDirectory)] : []) + [
             ("spool.directory", spoolDirectory), ("upload.checkpoints", checkpointDirectory),
             ("program.directory", programDirectory),
         ]

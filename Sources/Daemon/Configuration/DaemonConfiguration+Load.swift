@@ -77,7 +77,8 @@ extension DaemonConfiguration {
     /// Returns a warning for each variable that begins with `HALYARD_` but sets nothing. It is not an error,
     /// since another program may use the variable.
     static func unknownVariables(in environment: [String: String]) -> [String] {
-        let known = DaemonSetting.all.map(\.variable) + [StandardPaths.Variable.configuration]
+        let known =
+            DaemonSetting.all.map(\.variable) + [StandardPaths.Variable.configuration, ServiceEnvironment.bootVariable]
         return environment.keys.sorted().filter { $0.hasPrefix("HALYARD_") && !known.contains($0) }.map { name in
             NearestName.unknown("variable", name, among: known) + "; it is ignored"
         }

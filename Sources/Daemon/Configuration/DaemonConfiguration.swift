@@ -1,15 +1,29 @@
 import ControlProtocol
+import Glibc
 import Jobs
 import Logging
 import Settings
+import Stores
 import Systemd
 
 /// Everything an administrator sets; `config/halyard.yaml` explains each value.
 public struct DaemonConfiguration: Sendable {
-    /// The path of the SQLite database. With another database, the daemon keeps its own files next to this path.
+    /// The path of the SQLite database.
     public var database = StandardPaths.database
     /// The URL of the database, if it is on a server.
     public var databaseURL: String?
+    /// The file with the password of the database's server, which systemd passed to the service; nil for none.
+    public var databasePasswordFile: String?
+    /// The machine's boot, if the service manager passed it.
+    var bootID: String?
+    /// The folder of the daemon's own files; nil for the default, ``homeDirectory``.
+    public var home: String?
+    /// The name of the daemon among those that share a database; nil for the host's name.
+    public var daemonName: String?
+    /// The queues whose jobs the daemon runs; empty for all.
+    public var daemonQueues: [String] = []
+    /// How long a daemon may be silent before others run its jobs. Only a database on a server has several daemons.
+    public var lease = HolderLife.usualLength
     /// The path of the control socket.
     public var socket = StandardPaths.socket
     /// The group that may connect to the socket; nil for the group of the process.
@@ -36,11 +50,11 @@ public struct DaemonConfiguration: Sendable {
     public var spool = Spool()
     /// The folder of secrets, one file each; nil for none.
     public var credentialFolder: String?
-    /// The folder of the checkpoints of uploads; nil for `uploads` next to the database.
+    /// The folder of the checkpoints of uploads; nil for `uploads` in ``homeDirectory``.
     public var checkpoints: String?
     /// The folders that contain the executables that definitions may run. Default: none.
     public var programRoots: [String] = []
-    /// The folder of the work folders of programs; nil for `programs` next to the database.
+    /// The folder of the work folders of programs; nil for `programs` in ``homeDirectory``.
     public var programFolder: String?
     /// The settings of the built-in kinds and their connections by key, as they were written. The worker that runs these
     /// kinds checks them.
@@ -52,7 +66,7 @@ public struct DaemonConfiguration: Sendable {
 
     /// The settings of the folder for files that callers send.
     public struct Spool: Sendable, Hashable {
-        /// The spool's folder; nil for `spool` next to the database.
+        /// The spool's folder; nil for `spool` in the daemon's home.
         public var directory: String?
         /// The maximum size of all spooled files together.
         public var maxBytes: Int64 = 16 << 30
@@ -67,6 +81,9 @@ public struct DaemonConfiguration: Sendable {
         if let runtime = service.runtimeDirectory { socket = runtime + "/halyard.sock" }
         if let configuration = service.configurationDirectory { definitions = configuration + "/definitions.yaml" }
         credentialFolder = service.credentialsDirectory
+        bootID = service.bootID
+        databasePasswordFile = service.credentialsDirectory.map { $0 + "/postgresql" }
+            .flatMap { access($0, R_OK) == 0 ? $0 : nil }
     }
 
     /// The place of the database.
@@ -80,17 +97,32 @@ public struct DaemonConfiguration: Sendable {
         }
     }
 
+    /// The folder of the daemon's own files, with the default resolved: the folder of an SQLite database, or `postgresql`
+    /// in the service's state folder. Each database needs a home of its own, since the files in it are named after jobs.
+    public var homeDirectory: String {
+        home ?? databaseFolder + (databaseURL == nil ? "" : "/postgresql")
+    }
+
+    /// Whether the home differs from the folder of the database.
+    var hasOwnHome: Bool { home != nil || databaseURL != nil }
+
     /// The folder of the spool, with the default resolved.
-    public var spoolDirectory: String { spool.directory ?? nextToDatabase("spool") }
+    public var spoolDirectory: String { spool.directory ?? homeDirectory + "/spool" }
     /// The folder of the checkpoints of uploads, with the default resolved.
-    public var checkpointDirectory: String { checkpoints ?? nextToDatabase("uploads") }
+    public var checkpointDirectory: String { checkpoints ?? homeDirectory + "/uploads" }
 
     /// The folder of the work folders of programs, with the default resolved.
-    public var programDirectory: String { programFolder ?? nextToDatabase("programs") }
+    public var programDirectory: String { programFolder ?? homeDirectory + "/programs" }
+    /// The folder of the logs and files of jobs.
+    var filesDirectory: String { homeDirectory + "/files" }
 
-    /// Returns a path in the database's folder.
-    private func nextToDatabase(_ name: String) -> String {
-        guard let slash = database.lastIndex(of: "/") else { return name }
-        return database[...slash] + name
+    private var databaseFolder: String {
+        guard let slash = database.lastIndex(of: "/") else { return "." }
+        return slash == database.startIndex ? "/" : String(database[..<slash])
+    }
+
+    /// The settings for a database on a server.
+    var server: ServerSettings {
+        ServerSettings(home: homeDirectory, lease: lease, passwordFile: databasePasswordFile)
     }
 }

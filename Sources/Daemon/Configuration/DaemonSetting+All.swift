@@ -12,6 +12,7 @@ extension DaemonSetting {
     static let all: [DaemonSetting] =
         [
             .one("database", \.address, DatabaseAddress.init(setting:)),
+            .optionalPath("home", \.home),
             .path("socket", \.socket),
             .one("socket_group", \.socketGroup) { $0.isEmpty ? nil : $0 },
             .one(
@@ -22,6 +23,14 @@ extension DaemonSetting {
                 UInt16(text, radix: 8).flatMap { $0 & ~0o770 == 0 && $0 & 0o600 == 0o600 ? $0 : nil }
             },
             .optionalPath("definitions", \.definitions),
+
+            .optional("daemon.name", \.daemonName, valid: "up to 64 visible characters, or \"\" for the host's name") {
+                text in
+                text.utf8.count <= 64 && !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
+                    ? text : nil
+            },
+            .many("daemon.queues", \.daemonQueues, valid: "names of queues") { Names.isName($0) ? $0 : nil },
+            .duration("daemon.lease", \.lease, .seconds(10) ... .seconds(600)),
 
             .integer("slots", \.slots, 1...10_000).live(),
             .duration("ageing", \.ageing, .seconds(1) ... .seconds(86_400 * 30)).live(),

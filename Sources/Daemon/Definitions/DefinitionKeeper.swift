@@ -30,7 +30,7 @@ final class DefinitionKeeper: Sendable {
             try await store.jobs(JobFilter(limit: 1)).isEmpty
         else { return }
         let change = try await DaemonConfiguration.firstDefinitions(path, over: definitions, checkedBy: kinds)
-        try await store.change(change, now: wallClock())
+        try await store.change(change, now: now(of: store))
         logger.notice("the new database starts with the definitions in \(path)")
     }
 

@@ -14,7 +14,7 @@ struct DefinitionService: Service {
         let changes = Wakeups()
         let observation = store.observe { change in
             switch change {
-            case .definitions, .queues: changes.wake()
+            case .definitions, .queues, .missed: changes.wake()
             case .jobs, .accepted, .schedules, .holders, .condition, .stopped: break
             }
         }

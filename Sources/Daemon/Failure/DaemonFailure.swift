@@ -102,6 +102,8 @@ public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
             case .busy: (.inputOutput, EBUSY)
             case .diskFull: (.inputOutput, ENOSPC)
             case .unreachable: (.temporary, EHOSTUNREACH)
+            // The other life may end.
+            case .identityInUse: (.temporary, EADDRINUSE)
             // A restart would fail in the same way, and the running jobs would count as crashed.
             case .readOnly: (.configuration, EROFS)
             // Even damage may be a temporary read error. Only a start can confirm it on the disk.

@@ -56,7 +56,9 @@ struct Assembly {
         let store = opened.store
         self.store = store
         self.workers = workers
-        files = JobFiles(nextTo: opened.home)
+        files =
+            configuration.hasOwnHome
+            ? JobFiles(folder: configuration.filesDirectory) : JobFiles(nextTo: opened.home)
         workers.programs.keep(in: JobProgramFiles(files, logger: logger))
         self.ending = ending
         hang = HangGuard(notifier: notifier, logger: logger, onHang: surroundings.onHang)
@@ -64,7 +66,7 @@ struct Assembly {
         let keeper = DefinitionKeeper(store: store, logger: logger)
         self.keeper = keeper
         let runner = JobRunner(
-            store: store, as: .thisDaemon(of: opened.home), kinds: registry, settings: configuration.runner,
+            store: store, as: .thisDaemon(opened, configuration), kinds: registry, settings: configuration.runner,
             after: lastEnd, logger: logger,
             beforeEachExchange: surroundings.beforeEachExchange
         ) { child throws(JobFailure) in
@@ -72,7 +74,7 @@ struct Assembly {
         }
         self.runner = runner
         let holder = try await runner.begin()
-        try await store.register(registry.descriptions, by: holder, now: wallClock())
+        try await store.register(registry.descriptions, by: holder, now: now(of: store))
         try await keeper.seed(from: configuration.definitions, checkedBy: registry)
         try await keeper.load(by: holder)
         let kinds = KindExchange(workers, store: store, runner: runner, keeper: keeper)

@@ -16,8 +16,12 @@ struct CleanUpService: Service {
     func run() async throws {
         let wakeups = Wakeups()
         let observation = store.observe { change in
-            guard case .jobs(let changes) = change else { return }
-            if changes.contains(where: { $0.state == .cancelled || $0.state == .failed }) { wakeups.wake() }
+            switch change {
+            case .jobs(let changes):
+                if changes.contains(where: { $0.state == .cancelled || $0.state == .failed }) { wakeups.wake() }
+            case .missed: wakeups.wake()
+            case .accepted, .queues, .definitions, .schedules, .holders, .condition, .stopped: break
+            }
         }
         defer { observation.cancel() }
         wakeups.wake()

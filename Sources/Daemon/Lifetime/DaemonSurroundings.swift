@@ -38,7 +38,7 @@ public struct DaemonSurroundings: Sendable {
     public var logger = Logger(label: "halyardd")
     /// Returns the way to the configured database.
     public var opening: @Sendable (DaemonConfiguration) throws -> any StoreOpening = { configuration in
-        try StoreFactory.opening(configuration.address, for: .lasting)
+        StoreFactory.opening(configuration.address, for: .lasting, onServer: configuration.server)
     }
     /// How long the start waits for a command that holds the database.
     public var lockPatience: Duration = .seconds(30)

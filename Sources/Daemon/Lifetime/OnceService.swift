@@ -24,12 +24,12 @@ struct OnceService: Service {
         changes.wake()
         var faults: [String] = []
         try await changes.forEach(retryingAfter: .seconds(1)) { () throws(StoreError) in
-            if try await store.isAtRest(now: wallClock()) { return stop() }
+            if try await store.isAtRest(now: now(of: store)) { return stop() }
             guard !workers.lastingFaults.isEmpty, isIdle, await runner.proveProgress(), isIdle else { return }
             // The exchange that proved progress claimed nothing, so all remaining ready jobs wait for a worker.
             let lasting = workers.lastingFaults
             if lasting.isEmpty { return }
-            if try await store.isAtRest(now: wallClock()) { return stop() }
+            if try await store.isAtRest(now: now(of: store)) { return stop() }
             faults = lasting
             stop()
         }

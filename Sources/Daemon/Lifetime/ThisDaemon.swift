@@ -1,17 +1,21 @@
 import ControlProtocol
 import Glibc
 import Jobs
+import Stores
+import Systemd
 
 extension Holder {
-    /// This process, as a holder of jobs.
-    ///
-    /// - Parameter state: The path that this daemon has locked. No other process on this machine has the same one.
-    static func thisDaemon(of state: String) -> Holder {
+    /// This process, as a holder of jobs. No other process has the same identity: it is locked.
+    static func thisDaemon(_ opened: OpenedStore, _ configuration: DaemonConfiguration) -> Holder {
         var buffer = [CChar](repeating: 0, count: 256)
         // The last byte stays zero, so that a longer name is cut.
         let isKnown = gethostname(&buffer, buffer.count - 1) == 0
         let name = buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
         let host = isKnown && !name.isEmpty ? String(decoding: name, as: UTF8.self) : "localhost"
-        return Holder(identity: "\(host):\(state)", host: host, version: Version.current)
+        let queues = configuration.daemonQueues
+        return Holder(
+            identity: opened.identity ?? "\(host):\(opened.home)", name: configuration.daemonName, host: host,
+            version: Version.current, queues: queues.isEmpty ? nil : queues,
+            machine: RunningSystem.identifier(boot: configuration.bootID, host: host))
     }
 }

@@ -15,5 +15,8 @@ func localTime(_ moment: Timestamp, now: Timestamp) -> String {
     return "\(parts.tm_year + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday)) \(clock)"
 }
 
+/// Returns the current time of a store, whose clock may differ from this machine's (``JobStore/clockOffset``).
+func now(of store: any JobStore) -> Timestamp { wallClock() + store.clockOffset }
+
 /// Returns the time of the wall clock.
 func wallClock() -> Timestamp { SystemWallClock().now }

@@ -45,7 +45,7 @@ struct StatusService: Service {
             }
             let next = [try await store.nextDueAt(), try await store.nextScheduleAt()].compactMap(\.self).min()
             let line = StatusLine(runner: snapshot, counts: counts, nextDueAt: next, problems: problems)
-            let now = wallClock()
+            let now = now(of: store)
             notifier.status(line.text { localTime($0, now: now) })
         } catch {
             // An error that ends the store also ends the runner, which reports it.
@@ -54,7 +54,7 @@ struct StatusService: Service {
             var runner = snapshot
             runner.problem = runner.problem ?? error
             let line = StatusLine(runner: runner, counts: nil, nextDueAt: nil, problems: problems())
-            notifier.status(line.text { localTime($0, now: wallClock()) })
+            notifier.status(line.text { localTime($0, now: now(of: store)) })
         }
         // The remaining seconds change without an event.
         switch snapshot.phase {
@@ -84,7 +84,7 @@ struct Wakeups: Sendable {
             do throws(StoreError) {
                 try await body()
             } catch {
-                guard error.isTransient else { throw error }
+                guard error.isPassing else { throw error }
                 onRetry(error)
                 let sleep = { @Sendable in try await Task.sleep(for: pause) }
                 try? await cancelWhenGracefulShutdown(sleep)  // Only a shutdown ends it early.

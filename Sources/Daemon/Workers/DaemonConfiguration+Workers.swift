@@ -1,4 +1,3 @@
-import JobFiles
 import Jobs
 import ProgramKind
 import Settings
@@ -41,7 +40,7 @@ extension DaemonConfiguration {
         var texts = workerSettings
         texts["spool.directory"] = .scalar(spoolDirectory)
         texts["upload.checkpoints"] = .scalar(checkpointDirectory)
-        texts["files.directory"] = .scalar(JobFiles.folder(nextTo: database))
+        texts["files.directory"] = .scalar(filesDirectory)
         texts["upload.credentials"] = credentialFolder.map { .scalar($0) }
         return JSONWriter.text {
             $0.object { object in

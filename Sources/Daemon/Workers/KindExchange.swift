@@ -28,7 +28,7 @@ final class KindExchange: Sendable {
         defer { turn.signal() }
         guard let registry = workers.registry else { return }
         let holder = try await runner.begin()
-        try await store.register(registry.descriptions, by: holder, now: wallClock())
+        try await store.register(registry.descriptions, by: holder, now: now(of: store))
         runner.use(registry)
         // The runner no longer starts attempts in workers that left the configuration.
         workers.retire()

@@ -1,7 +1,7 @@
 /// The rules for the names of definitions, graph definitions, queues, nodes and parameters.
-enum Names {
+package enum Names {
     /// Whether a definition, graph definition or queue may have this name: `[a-z0-9][a-z0-9._-]*`, at most 64 bytes.
-    static func isName(_ name: String) -> Bool {
+    package static func isName(_ name: String) -> Bool {
         isWord(name, first: isLowercaseOrDigit) { isLowercaseOrDigit($0) || ".-_".utf8.contains($0) }
     }
 

@@ -27,6 +27,9 @@ public enum StoreError: Error, Sendable, Hashable {
     /// Another program wrote to the database while it was in use. The request may or may not be stored, and the store
     /// accepts no further requests.
     case overwritten(path: String)
+    /// A daemon of another machine, or of this machine before its restart, has the same identity, and its life lasts.
+    /// Nothing was changed.
+    case identityInUse(host: String)
     /// The change would exceed the limit of schedules, ``Schedule/maxCount``.
     case tooManySchedules(limit: Int)
     /// The store was closed, or has stopped because of an error; see ``StoreChange/stopped(_:)``.
@@ -40,9 +43,8 @@ extension StoreError {
     public var isTransient: Bool {
         switch self {
         case .busy, .diskFull, .unreachable: true
-        case .unanswered, .readOnly, .inputOutput, .commitUnknown, .damaged, .fileLost, .overwritten, .tooManySchedules,
-            .closed,
-            .internalError:
+        case .unanswered, .readOnly, .inputOutput, .commitUnknown, .damaged, .fileLost, .overwritten, .identityInUse,
+            .tooManySchedules, .closed, .internalError:
             false
         }
     }
@@ -78,6 +80,8 @@ extension StoreError: CustomStringConvertible {
                 : "\(path) was removed, renamed or replaced while the daemon used it, and jobs are missing without it. Put it back in its place, then start the daemon again."
         case .overwritten(let path):
             "\(path) was written to by another program while the daemon used it, and jobs may be missing. Start the daemon again: it checks the database. To put a backup in its place, stop the daemon first."
+        case .identityInUse(let host):
+            "A daemon on \(host) has the same daemon-id as this one. If that is another machine, one was copied from the other: remove the file daemon-id from the home of one of the two daemons, and start it again. If it is this machine before a restart, wait until its lease ends."
         case .tooManySchedules(let limit):
             "There are already \(limit) schedules, the maximum. Remove or change one."
         case .closed:

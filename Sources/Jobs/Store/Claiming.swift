@@ -244,6 +244,9 @@ public enum StoreChange: Sendable, Hashable {
     /// A holder's life began or ended, or its jobs were rescued. Another holder may have left orphans
     /// (``JobStore/rescue(_:by:now:)``).
     case holders
+    /// Changes of other holders may have been missed, such as while the connection to the server was broken. Anything may
+    /// have changed: look again.
+    case missed
     /// ``JobStore/condition`` has changed.
     case condition
     /// The store has stopped, and this is its last change. It writes nothing more, and only the next start can

@@ -11,14 +11,21 @@ public struct Holder: Sendable, Hashable {
     public var version: String
     /// The queues that it claims from; nil for all.
     public var queues: [String]?
+    /// Identifies the running system of its machine: it changes with each boot, and differs between machines that were
+    /// cloned from one image. Empty if nobody compares it.
+    public var machine: String
 
     /// Creates a description of a daemon.
-    public init(identity: String, name: String? = nil, host: String, version: String, queues: [String]? = nil) {
+    public init(
+        identity: String, name: String? = nil, host: String, version: String, queues: [String]? = nil,
+        machine: String = ""
+    ) {
         self.identity = identity
         self.name = name ?? host
         self.host = host
         self.version = version
         self.queues = queues
+        self.machine = machine
     }
 }
 

@@ -35,7 +35,8 @@ public protocol JobStore: Sendable {
     /// The jobs of ended lives keep running until ``rescue(_:by:now:)`` returns them. Observers of other holders are
     /// notified with ``StoreChange/holders``.
     ///
-    /// - Throws: ``StoreError``. Retrying is safe.
+    /// - Throws: ``StoreError``. Retrying is safe. ``StoreError/identityInUse(host:)`` if a life of the same identity
+    ///   lasts on another machine (``Holder/machine``).
     func begin(_ holder: Holder, now: Timestamp) async throws(StoreError) -> HolderLife
 
     /// Makes a life last on. Call it each third of ``HolderLife/length``, if the life has one.

@@ -7,6 +7,7 @@ extension Writer {
     func claim(_ request: ClaimRequest, _ holder: HolderID, now: Timestamp) throws(PostgresError) -> [ClaimedJob] {
         var room = ClaimRoom(request)
         if request.slots <= 0 { return [] }
+        try knowRunning(holder)
         var claimable: [Int64: Int] = [:]
         let shares = try readShares(holder)
         // In one order, since taking slots locks the queue.

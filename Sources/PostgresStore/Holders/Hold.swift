@@ -3,13 +3,26 @@ import PostgreSQL
 import StoreParts
 
 extension Writer {
+    /// The answer to the begin of a life.
+    enum Begin {
+        case begun(HolderLife)
+        /// A life of the same identity lasts on another machine.
+        case inUse(host: String)
+    }
+
     /// Begins a life, and ends every earlier one of the same identity (H1).
-    func begin(_ holder: Holder, now passed: Timestamp) throws(PostgresError) -> HolderLife {
+    ///
+    /// A copy of a machine has the same identity, but its daemon is another one. So a life of another running system
+    /// ends only by itself.
+    func begin(_ holder: Holder, now passed: Timestamp) throws(PostgresError) -> Begin {
         let now = time.now(passed)
+        try run(Statements.lockIdentity, .text(holder.identity))
+        let other = try run(Statements.elsewhere, .text(holder.identity), .text(holder.machine), lifeClock).first
+        if let other { return .inUse(host: other.string(0)) }
         let row = try run(
             Statements.begin, .text(holder.identity), .text(holder.name), .text(holder.host), .text(holder.version),
             holder.queues.map { Argument.texts($0) } ?? .null, .time(now), .integer(options.lifeLength.milliseconds),
-            .text(boot), lifeClock
+            .text(boot), lifeClock, .text(holder.machine)
         ).first
         guard let row else { throw PostgresError(.unexpected, message: "a life was not inserted") }
         let id = HolderID(row.integer(0))
@@ -19,22 +32,8 @@ extension Writer {
             try releaseShares(of: ended)
         }
         try run(Statements.forget, .time(now))
-        memory.running[id] = [:]
         holdersChanged = true
-        return try life(id)
-    }
-
-    func renew(_ holder: HolderID, now passed: Timestamp) throws(PostgresError) -> Renewal {
-        let length = Argument.integer(options.lifeLength.milliseconds)
-        let now = Argument.time(time.now(passed))
-        guard try run(Statements.renew, .integer(holder.rawValue), now, length, lifeClock).changes == 1 else {
-            return .ended
-        }
-        if memory.running[holder] == nil {
-            memory.running[holder] = [:]
-            memory.mustCount = true
-        }
-        return .renewed(try life(holder))
+        return .begun(try life(id))
     }
 
     func leave(_ holder: HolderID, now passed: Timestamp) throws(PostgresError) {
@@ -45,7 +44,8 @@ extension Writer {
     }
 
     private func life(_ holder: HolderID) throws(PostgresError) -> HolderLife {
-        let hasOrphans = try run(Statements.orphans, .integer(holder.rawValue), lifeClock).first?.boolean(0) ?? false
+        let hasOrphans =
+            try run(LifeStatements.orphans, .integer(holder.rawValue), lifeClock).first?.boolean(0) ?? false
         return HolderLife(id: holder, length: options.lifeLength, hasOrphans: hasOrphans)
     }
 
@@ -88,10 +88,6 @@ extension Writer {
         }
     }
 
-    func noteAbandoned(_ count: Int, by holder: HolderID) throws(PostgresError) {
-        try run(Statements.abandoned, .integer(holder.rawValue), .integer(count))
-    }
-
     /// The time for ``lasts(_:)``: NULL for the server's clock, which decides alone, or a test's.
     var lifeClock: Argument { time.server == nil ? .integer(time.steady.now) : .null }
 
@@ -108,10 +104,23 @@ extension Writer {
     private enum Statements {
         static let begin = Statement(
             """
-            INSERT INTO halyard.daemon (identity, name, host, version, queues, started_ms, seen_ms, alive_until_ms, boot)
+            INSERT INTO halyard.daemon (identity, name, host, version, queues, started_ms, seen_ms, alive_until_ms, boot,
+                                        machine)
             VALUES ($1::text, $2::text, $3::text, $4::text, $5::text[], $6::bigint, $6::bigint,
-                    \(moment("$9")) + $7::bigint, $8::text)
+                    \(moment("$9")) + $7::bigint, $8::text, $10::text)
             RETURNING id
+            """)
+        static let lockIdentity = Statement(
+            "SELECT pg_advisory_xact_lock(\(AdvisoryLock.identity), hashtext($1::text))")
+        static let elsewhere = Statement(
+            """
+            SELECT   host
+            FROM     halyard.daemon
+            WHERE    identity = $1::text
+            AND      machine <> $2::text
+            AND      \(lasts("$3"))
+            ORDER BY id DESC
+            LIMIT    1
             """)
         static let endOthers = Statement(
             """
@@ -131,30 +140,12 @@ extension Writer {
             AND    EXISTS (SELECT 1 FROM halyard.daemon AS later
                            WHERE later.identity = daemon.identity AND later.id > daemon.id)
             """)
-        static let renew = Statement(
-            """
-            UPDATE halyard.daemon
-            SET    seen_ms = $2::bigint,
-                   alive_until_ms = \(moment("$4")) + $3::bigint
-            WHERE  id = $1::bigint
-            AND    \(lasts("$4"))
-            """)
         static let leave = Statement(
             """
             UPDATE halyard.daemon
             SET    ended_ms = $2::bigint, left_ms = $2::bigint
             WHERE  id = $1::bigint
             AND    ended_ms IS NULL
-            """)
-        static let orphans = Statement(
-            """
-            SELECT EXISTS (
-                SELECT 1
-                FROM   halyard.daemon
-                WHERE  rescued_ms IS NULL
-                AND    id <> $1::bigint
-                AND    NOT (\(lasts("$2")))
-                AND    EXISTS (SELECT 1 FROM halyard.running WHERE running.daemon = daemon.id))
             """)
         static let share = Statement(
             "SELECT pg_advisory_xact_lock_shared(\(AdvisoryLock.life), $1::bigint::integer)")
@@ -200,6 +191,5 @@ extension Writer {
             WHERE     running.daemon = $1::bigint
             ORDER BY  running.job
             """)
-        static let abandoned = Statement("UPDATE halyard.daemon SET abandoned = $2::bigint WHERE id = $1::bigint")
     }
 }

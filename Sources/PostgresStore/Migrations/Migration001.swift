@@ -34,6 +34,7 @@ extension Migration {
             left_ms     bigint,
             rescued_ms  bigint,
             boot        text NOT NULL,
+            machine     text NOT NULL,
             abandoned   bigint NOT NULL DEFAULT 0
         ) WITH (fillfactor = 50);
         CREATE INDEX daemon_open ON halyard.daemon (id) WHERE rescued_ms IS NULL;

@@ -24,7 +24,7 @@ final class Listener: Sendable {
         id = Int64.random(in: 1...Int64.max)
         guard let wake = Pipe() else { throw .noThread(code: errno) }
         self.wake = wake
-        let link = try Link(to: url, name: "halyard listener", options: options)
+        let link = Link(to: url, name: "halyard listener", options: options)
         let ear = Ear(link, id: id, wake: wake, observers: observers)
         do throws(PostgresError) {
             try ear.begin()
@@ -82,7 +82,7 @@ final class Listener: Sendable {
                 do throws(PostgresError) {
                     if !isListening {
                         try begin()
-                        observers.tell([.queues, .definitions, .schedules, .holders])
+                        observers.tell([.queues, .definitions, .schedules, .holders, .missed])
                     }
                     let found = try link.connection().notifications(
                         orUntilReadable: wake.reading, timeout: Listener.longestWait)

@@ -9,8 +9,7 @@ struct Notice: Equatable {
 
     /// The most bytes of a notification that PostgreSQL accepts, with some to spare.
     private static let maxBytes = 7900
-    /// The most notifications for one commit. A commit with more changes than fit is reported in part: the claim of the
-    /// other daemons finds every ready job.
+    /// The most notifications for one commit. The observers of a commit with more changes than fit look again.
     private static let maxTexts = 32
 
     /// The notifications for one commit; empty if nothing changed.
@@ -24,6 +23,7 @@ struct Notice: Equatable {
             case .definitions: flags += "d"
             case .schedules: flags += "s"
             case .holders: flags += "h"
+            case .missed: flags += "m"
             case .accepted, .condition, .stopped: break
             }
         }
@@ -37,6 +37,7 @@ struct Notice: Equatable {
             }
             texts.append(text)
         } while !rest.isEmpty && texts.count < maxTexts
+        if !rest.isEmpty { texts.append("\(sender)|m|") }
         return flags.isEmpty && jobs.isEmpty ? [] : texts
     }
 
@@ -61,6 +62,7 @@ struct Notice: Equatable {
             case "d": changes.append(.definitions)
             case "s": changes.append(.schedules)
             case "h": changes.append(.holders)
+            case "m": changes.append(.missed)
             default: break
             }
         }

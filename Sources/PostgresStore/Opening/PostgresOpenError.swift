@@ -12,10 +12,14 @@ public enum PostgresOpenError: Error, Sendable, Hashable {
     case serverTooOld(server: String, version: Int)
     /// The server would acknowledge commits that a power cut loses.
     case notDurable(server: String, setting: String)
+    /// There is no schema named `halyard` yet. Only a daemon creates it.
+    case missing(server: String)
     /// Another program has created a schema named `halyard`.
     case foreignSchema(server: String)
     /// A newer release of Halyard has migrated the schema.
     case schemaTooNew(server: String, found: Int64, supported: Int64)
+    /// An older release of Halyard has created the schema. Only a daemon migrates it.
+    case schemaTooOld(server: String, found: Int64, needed: Int64)
     /// A thread could not be started; `code` is the `errno`.
     case noThread(code: Int32)
     /// A statement failed.
@@ -30,7 +34,7 @@ extension PostgresOpenError {
         case (_, "28"), (_, "3D"): self = .refused(server: server, message: error.message)
         case (_, "42") where error.sqlState == SQLState.insufficientPrivilege:
             self = .refused(server: server, message: error.message)
-        case (.unreachable, _), (.lost, _), (_, "53"), (_, "57"), (_, "55"):
+        case (.unreachable, _), (.lost, _), (_, "53"), (_, "57"), (_, "55"), (_, "25"):
             self = .unreachable(server: server, message: error.message)
         default: self = .failed(server: server, sqlState: error.sqlState, message: error.message)
         }
@@ -50,10 +54,14 @@ extension PostgresOpenError: CustomStringConvertible {
             "The database server \(server) is PostgreSQL \(version / 10_000); Halyard needs 15 or newer. Upgrade the server."
         case .notDurable(let server, let setting):
             "The database server \(server) has \(setting), so a power cut could lose accepted jobs. Change the setting, then start again."
+        case .missing(let server):
+            "The database on \(server) has no jobs of Halyard yet. Start a daemon with this database first; it creates the schema."
         case .foreignSchema(let server):
             "The schema \"halyard\" on \(server) belongs to another program. Use another database."
         case .schemaTooNew(let server, let found, let supported):
             "The job database on \(server) uses schema \(found); this release understands up to \(supported). Upgrade Halyard."
+        case .schemaTooOld(let server, let found, let needed):
+            "The job database on \(server) uses schema \(found); this release needs \(needed). Start a daemon of this release first; it migrates the schema."
         case .noThread(let code):
             "A thread for the database could not be started (errno \(code)). Raise the limit of threads (TasksMax=)."
         case .failed(let server, let sqlState, let message):

@@ -22,8 +22,17 @@ final class Reader {
 
     /// Runs `body` in one snapshot of the database.
     func snapshot(_ body: () throws(PostgresError) -> Void) throws(PostgresError) {
+        try transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; \(PinnedPlans.sql)", body)
+    }
+
+    /// Runs `body` in one transaction.
+    ///
+    /// - Parameter beginning: The statements that begin it.
+    func transaction(
+        _ beginning: String, _ body: () throws(PostgresError) -> Void
+    ) throws(PostgresError) {
         let connection = try link.connection()
-        try connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; \(PinnedPlans.sql)")
+        try connection.run(beginning)
         do throws(PostgresError) {
             try body()
             try connection.run("COMMIT")

@@ -11,7 +11,8 @@ import StoreParts
 ///   runs again in its own transaction. A write that met another transaction is repeated.
 /// - G3: if the connection breaks before COMMIT is answered, each caller is told so (`StoreError.unanswered`), and
 ///   everything remembered is read again.
-/// - G4: observers are notified of each commit once, in order, before its callers resume.
+/// - G4: observers are notified of each commit once, in order, before its callers resume; after a commit that was not
+///   answered, they are asked to look again.
 final class CommitLoop: RequestHandler {
     /// The maximum number of jobs in one transaction. A single request may have more.
     private static let maxJobs = 2000
@@ -71,7 +72,8 @@ final class CommitLoop: RequestHandler {
             try writer.flush()
         } catch {
             undo(after: error)
-            if error.cause != .refused && error.cause != .unexpected { return answer(batch, error, .running) }
+            let isCutOff = error.cause != .refused && error.cause != .unexpected
+            if isCutOff || error.isReadOnly { return answer(batch, error, .running) }
             if batch.count > 1 {
                 for request in batch { commit([request]) }
             } else if error.isConflict || error.isStale, conflicts < Self.maxConflicts {
@@ -89,7 +91,9 @@ final class CommitLoop: RequestHandler {
                 for request in batch { commit([request], conflicts: conflicts + 1) }
                 return
             }
-            return answer(batch, error, .committing)
+            answer(batch, error, .committing)
+            // G4: the commit may be stored.
+            return observers.tell([.missed])
         }
         let changes = writer.takeChanges()
         observers.tell(changes)
@@ -145,8 +149,10 @@ final class CommitLoop: RequestHandler {
     }
 
     private func undo(after error: PostgresError) {
-        if error.isStale { writer.link.close() }
-        if error.cause == .lost || error.cause == .unreachable || error.cause == .noLibrary || error.isStale {
+        // The URL may name another server that is not a standby.
+        let mustReconnect = error.isStale || error.isReadOnly
+        if mustReconnect { writer.link.close() }
+        if error.cause == .lost || error.cause == .unreachable || error.cause == .noLibrary || mustReconnect {
             return writer.connectionLost()
         }
         do throws(PostgresError) {

@@ -1,7 +1,7 @@
 import Jobs
 import PostgreSQL
 
-/// The connection of one thread, made again after it was lost.
+/// The connection of one thread, made when it is first used, and again after it was lost.
 ///
 /// - L1: While the server cannot be reached, only one try in ``pause`` is made; other requests fail at once.
 final class Link {
@@ -11,28 +11,24 @@ final class Link {
     private var retryAt = ContinuousClock.now
     private var problem: PostgresError?
     private static let pause = Duration.seconds(1)
-    /// The server for people.
-    let server: String
+    /// The server for people: of several, the one that was connected last.
+    private(set) var server: String
 
-    init(to url: String, name: String, options: PostgresStoreOptions) throws(PostgresOpenError) {
+    /// - Parameter answerTimeout: How long to wait for an answer, instead of the options' time.
+    init(to url: String, name: String, options: PostgresStoreOptions, answerTimeout: Duration? = nil) {
         self.url = url
         var connecting = ConnectionOptions()
         connecting.applicationName = name
-        connecting.answerTimeout = options.answerTimeout
+        connecting.answerTimeout = answerTimeout ?? options.answerTimeout
         connecting.connectTimeout = options.connectTimeout
+        connecting.passwordFile = options.passwordFile
         self.options = connecting
-        do throws(PostgresError) {
-            let connection = try Connection(to: url, options: connecting)
-            server = connection.server
-            open = connection
-        } catch {
-            throw PostgresOpenError(error, server: DatabaseAddress.postgresql(url: url).description)
-        }
+        server = DatabaseAddress.postgresql(url: url).description
     }
 
     var isOpen: Bool { open?.isOpen ?? false }
 
-    /// Returns the connection. Connects again if it was lost, unless the last try was a moment ago.
+    /// Returns the connection. Connects if there is none, unless the last try was a moment ago.
     func connection() throws(PostgresError) -> Connection {
         if let open, open.isOpen { return open }
         open = nil
@@ -41,6 +37,7 @@ final class Link {
             let connection = try Connection(to: url, options: options)
             problem = nil
             open = connection
+            server = connection.server
             return connection
         } catch {
             retryAt = .now + Self.pause

@@ -24,6 +24,13 @@ extension Writer {
         memory.running[holder, default: [:]][queue, default: 0] += count
     }
 
+    /// Reads the numbers of running jobs of a life that claims for the first time on this connection.
+    func knowRunning(_ holder: HolderID) throws(PostgresError) {
+        if memory.running[holder] != nil { return }
+        memory.running[holder] = [:]
+        try countRunning()
+    }
+
     /// Reads the numbers of running jobs of this store's lives.
     func countRunning() throws(PostgresError) {
         let lives = memory.running.keys.map(\.rawValue)

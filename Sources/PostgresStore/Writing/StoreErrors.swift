@@ -17,7 +17,8 @@ extension StoreError {
         case (_, "53") where error.sqlState == SQLState.diskFull: self = .diskFull(path: server)
         case (_, "53"): self = .unreachable(server: server, message: error.message)
         case (_, "40"), (_, "55"), (_, "57"): self = .busy(waitedMilliseconds: Int(Self.lockTimeout.milliseconds))
-        case (_, "25") where error.sqlState == SQLState.readOnlyTransaction: self = .readOnly(path: server)
+        // A standby, until it is promoted.
+        case (_, "25") where error.isReadOnly: self = .unreachable(server: server, message: error.message)
         case (_, "42") where error.sqlState == SQLState.insufficientPrivilege: self = .readOnly(path: server)
         case (_, "58"), (_, "XX"): self = .inputOutput(code: 0, message: error.description)
         default: self = .internalError(code: 0, message: error.description)

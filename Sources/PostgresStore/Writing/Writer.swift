@@ -10,6 +10,8 @@ import StoreParts
 final class Writer {
     let link: Link
     var time: StoreTime
+    /// Measured by each transaction; nil if the server's clock does not count.
+    private let offset: ClockOffset?
     let options: PostgresStoreOptions
     /// The number of this store's listener.
     let listener: Int64
@@ -39,8 +41,11 @@ final class Writer {
     /// The subjects whose counts consist of so many changes that they should be folded.
     var foldable: Set<Int64> = []
 
-    init(_ link: Link, listener: Int64, clock: (any StoreClock)?, options: PostgresStoreOptions) {
+    init(
+        _ link: Link, listener: Int64, clock: (any StoreClock)?, offset: ClockOffset?, options: PostgresStoreOptions
+    ) {
         self.link = link
+        self.offset = offset
         self.listener = listener
         beginning = Self.begin(listener: listener)
         self.options = options
@@ -87,12 +92,15 @@ final class Writer {
         }
         memoryAtBegin = memory
         catalogAtBegin = catalog
+        let connection = try connection
+        let start = offset?.start()
         let row = try connection.run(beginning)[0]
         isHeard = row.string(6) == "t"
         self.isObserved = isObserved || isHeard
         func number(_ column: Int) -> Int64 { Int64(row.string(column)) ?? 0 }
         if let server = time.server {
             server.read(number(0))
+            if let start { offset?.measured(server.wall, since: start) }
             time.steady.remember(SteadyClock.Row(boot: server.boot, origin: 0, skew: 0), seen: 0)
         } else {
             time.steady.remember(

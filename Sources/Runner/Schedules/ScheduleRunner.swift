@@ -59,7 +59,7 @@ public final class ScheduleRunner: Sendable {
     ///
     /// - Parameters:
     ///   - zone: The time zone for expressions that do not name one.
-    ///   - clock: The wall clock.
+    ///   - clock: This machine's wall clock. The store's clock decides (``StoreWallClock``).
     ///   - onChange: Called after each round that may have fired or planned times, once the alarm is set for the next
     ///     one.
     ///   - work: Plans the work of a schedule whose time has come.
@@ -70,7 +70,7 @@ public final class ScheduleRunner: Sendable {
         self.store = store
         self.logger = logger
         self.zone = zone
-        self.clock = clock
+        self.clock = StoreWallClock(clock, store)
         self.onChange = onChange
         self.work = work
         (wakeups, ring) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -88,7 +88,10 @@ public final class ScheduleRunner: Sendable {
     ///   be created.
     public func run() async throws {
         let observation = store.observe { [weak self] change in
-            if case .schedules = change { self?.wake(isStale: true) }
+            switch change {
+            case .schedules, .missed: self?.wake(isStale: true)
+            case .jobs, .accepted, .queues, .definitions, .holders, .condition, .stopped: break
+            }
         }
         defer { observation.cancel() }
         let alarm = try clock.alarm { [weak self] in self?.alarmRang() }
@@ -104,7 +107,8 @@ public final class ScheduleRunner: Sendable {
                 set(alarm, next)
                 onChange()
             } catch {
-                guard error.isTransient else { throw error }
+                // After an answer that was lost, the schedules are read again, and show what was stored.
+                guard error.isPassing else { throw error }
                 if problem == nil {
                     logger.error(
                         "schedules cannot fire now; trying again: \(error)", metadata: ["HALYARD_ERROR": "\(error)"])

@@ -61,17 +61,39 @@ extension Writer {
     }
 }
 
+/// The life that lasts unless its goodbye is stored.
+enum LastingLife {
+    case last
+    case only(HolderID?)
+
+    func includes(_ life: HolderID) -> Bool {
+        switch self {
+        case .last: true
+        case .only(let own): life == own
+        }
+    }
+}
+
 extension Reader {
-    func holders() throws(SQLiteError) -> [HolderRecord] {
+    /// - Parameter lasting: The life whose process runs. Other lives have ended at the last write, also those of processes
+    ///   that died without a goodbye.
+    func holders(lasting: LastingLife) throws(SQLiteError) -> [HolderRecord] {
         try snapshot { () throws(SQLiteError) in
             let kinds = try definitions.kinds.all { $0.string(0) }
-            return try holding.all.all { (row) throws(SQLiteError) in try row.holder(kinds: kinds) }
+            return try holding.all.all { (row) throws(SQLiteError) in
+                var record = try row.holder(kinds: kinds)
+                if record.endedAt == nil, !lasting.includes(record.id) {
+                    record.seenAt = max(record.startedAt, row.timestamp(9))
+                    record.endedAt = record.seenAt
+                }
+                return record
+            }
         }
     }
 }
 
 extension Statement {
-    /// Columns: id, identity, name, host, version, queues, started_ms, left_ms, running.
+    /// Columns: id, identity, name, host, version, queues, started_ms, left_ms, running, last_ms.
     fileprivate func holder(kinds: [String]) throws(SQLiteError) -> HolderRecord {
         var queues: [String]?
         if let bytes = bytes(5) {
@@ -122,7 +144,8 @@ struct HolderReads: StatementGroup {
                   FROM   job INDEXED BY job_open
                   WHERE  state < \(JobState.firstFinal)
                   AND    state = \(JobState.running)
-                  AND    holder_id = daemon.id)
+                  AND    holder_id = daemon.id),
+                 (SELECT max(steady_ms) FROM tally) + (SELECT skew_ms FROM clock WHERE id = 1)
         FROM     daemon
         ORDER BY id
         """)

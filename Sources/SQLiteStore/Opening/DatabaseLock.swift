@@ -94,6 +94,14 @@ public final class DatabaseLock: Sendable {
     /// How the previous process that held the lock and ran jobs ended; `.unexplained` if it left no mark.
     public var lastEnd: LastEnd { state.withLock(\.marks.lastEnd) ?? .unexplained }
 
+    /// Removes the marks about the previous process that held the lock. Call it once ``lastEnd`` was used.
+    public func forgetLastEnd() {
+        note { marks in
+            marks.lastEnd = nil
+            marks.abandoned = 0
+        }
+    }
+
     /// Marks crashes in the lock file, from now on until the lock is released: if this process raises a fatal signal or
     /// calls `exit`, the next process can distinguish that from a kill. Installs handlers for the fatal signals. After
     /// a handler has run, the process ends as it would have ended without it.

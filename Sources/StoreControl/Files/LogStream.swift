@@ -33,7 +33,7 @@ actor LogStream {
                 store.observe { change in
                     switch change {
                     case .jobs(let changes): if changes.contains(where: { $0.job == job }) { wake.yield() }
-                    case .stopped: wake.yield()
+                    case .stopped, .missed: wake.yield()
                     default: break
                     }
                 },

@@ -73,7 +73,8 @@ extension StoreControl {
         let (isPruning, unsettled) = try await fileThread.run { () throws(JobFilesError) in
             (files.isPruning, try files.recoverUnsettledJobs())
         }
-        if isPruning {
+        // Other holders may have pruned jobs that ran here.
+        if isPruning || store.capabilities.holders == .many {
             try await removeFilesOfPruned(0..<Int64.max)
             try await fileThread.run { () throws(JobFilesError) in try files.endPruning() }
         }

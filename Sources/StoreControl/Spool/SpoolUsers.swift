@@ -136,16 +136,25 @@ final class SpoolUsers: Sendable {
             states: Set(JobState.allCases.filter { $0 != .succeeded }), order: .oldestFirst, limit: 1000)
         while true {
             let page = try await mappingStoreErrors(await store.jobs(filter))
-            for job in page {
-                let files = Self.files(in: job.input)
-                if files.isEmpty { continue }
-                state.withLock { state in
-                    state.uses.add(job.id, files)
-                    if job.state.isFinal { state.uses.keepForRetry(job.id) }
-                }
-            }
+            for job in page { learn(job) }
             guard filter.mayContinue(after: page) else { break }
             filter.after = page.last?.id
+        }
+    }
+
+    /// Reads which files jobs need that the store has not reported.
+    func learn(_ jobs: [JobID]) async throws(StoreError) {
+        for id in jobs {
+            if let job = try await store.job(id), job.state != .succeeded { learn(job) }
+        }
+    }
+
+    private func learn(_ job: JobRecord) {
+        let files = Self.files(in: job.input)
+        if files.isEmpty { return }
+        state.withLock { state in
+            state.uses.add(job.id, files)
+            if job.state.isFinal { state.uses.keepForRetry(job.id) }
         }
     }
 

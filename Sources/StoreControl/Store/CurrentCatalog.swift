@@ -20,7 +20,7 @@ public final class CurrentCatalog: Sendable {
         self.store = store
         let observation = store.observe { [weak self] change in
             switch change {
-            case .definitions, .queues, .schedules: self?.forget()
+            case .definitions, .queues, .schedules, .missed: self?.forget()
             case .jobs, .accepted, .holders, .condition, .stopped: break
             }
         }

@@ -134,8 +134,8 @@ extension StoreControl {
         while let first = rest.first {
             let together = first.graph.isLarge ? rest.prefix(1) : rest.prefix { !$0.graph.isLarge }
             rest = rest.dropFirst(together.count)
-            let outcomes = try await mappingStoreErrors(await store.enqueue(together.map(\.graph), now: moment))
-            for ((place, _), outcome) in zip(together, outcomes) { answers[place] = SubmissionAnswer(outcome) }
+            let new = try await submit(together.map(\.graph), now: moment)
+            for ((place, _), answer) in zip(together, new) { answers[place] = answer }
         }
     }
 

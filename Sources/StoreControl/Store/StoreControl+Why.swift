@@ -12,7 +12,7 @@ extension StoreControl {
         if let outcome = job.state.outcome { return try await ends(of: job, outcome) }
         if job.state == .running {
             return [.running(attempt: job.attempt, startedAt: job.startedAt ?? job.enqueuedAt)]
-                + (try await trial(of: job)) + (daemon == nil ? [.noDaemon] : [])
+                + (try await trial(of: job)) + (try await noDaemon())
         }
         var reasons: [WaitExplanation.Reason] = []
         if job.state == .blocked {
@@ -39,8 +39,18 @@ extension StoreControl {
             }
             reasons += try await trial(of: job)
         }
-        if daemon == nil { reasons.append(.noDaemon) }
-        return reasons
+        if daemon != nil, let problem = store.condition.problem {
+            reasons.removeAll { if case .turn = $0 { true } else { false } }
+            reasons.append(.store(problem: problem.description))
+        }
+        return reasons + (try await noDaemon())
+    }
+
+    /// Returns a reason if no daemon runs: neither this process nor another holder of the store.
+    private func noDaemon() async throws(StoreError) -> [WaitExplanation.Reason] {
+        if daemon != nil { return [] }
+        if store.capabilities.holders == .one { return [.noDaemon] }
+        return try await store.holders().contains { $0.endedAt == nil } ? [] : [.noDaemon]
     }
 
     /// Returns the reason why the worker of a ready job's kind cannot begin it now.

@@ -11,6 +11,7 @@ public final class StoreControl: JobControl {
     let version: String
     /// Nil if no daemon runs.
     let daemon: DaemonHooks?
+    /// Returns the store's current time.
     let now: @Sendable () -> Timestamp
     let currentCatalog: CurrentCatalog
     let spoolUsers: SpoolUsers?
@@ -35,7 +36,7 @@ public final class StoreControl: JobControl {
     ///   - daemon: The daemon's contributions; nil if no daemon runs.
     ///   - files: The files of jobs. Default: the daemon's, or the folder `files` next to the database.
     ///   - catalog: The store's catalog, if it is shared with other readers.
-    ///   - now: Returns the time of the wall clock.
+    ///   - now: Returns the time of this machine's wall clock.
     public init(
         store: any JobStore, database: String, version: String, daemon: DaemonHooks? = nil,
         files: JobFiles? = nil, catalog: CurrentCatalog? = nil,
@@ -45,7 +46,7 @@ public final class StoreControl: JobControl {
         self.database = database
         self.version = version
         self.daemon = daemon
-        self.now = now
+        self.now = { now() + store.clockOffset }
         currentCatalog = catalog ?? CurrentCatalog(store: store)
         let files = files ?? daemon?.files ?? JobFiles(nextTo: database)
         self.files = files
@@ -98,6 +99,7 @@ public final class StoreControl: JobControl {
         guard await pruning.wait() else { throw .endedBeforeItsTurn }
         defer { pruning.signal() }
         let files = files
+        guard daemon != nil || store.capabilities.holders == .one else { return try await pruneRecords(request) }
         // A crash or an error during an earlier prune may have left files anywhere.
         let wasCut = try await fileThread.run { () throws(JobFilesError) in
             let wasCut = files.isPruning
@@ -108,9 +110,7 @@ public final class StoreControl: JobControl {
         var below: JobID?
         repeat {
             let step = try await mappingStoreErrors(await store.prune(request, below: below, limit: Self.pruneChunk))
-            answer.deleted += step.deleted
-            answer.keptByGraph += step.keptByGraph
-            answer.keptByDependents += step.keptByDependents
+            answer.add(step)
             if step.deleted > 0 {
                 let numbers = (step.next?.rawValue ?? 0)..<(below?.rawValue ?? .max)
                 await spoolUsers?.releasePruned(numbers)
@@ -120,6 +120,18 @@ public final class StoreControl: JobControl {
         } while below != nil && !Task.isCancelled
         if wasCut { try await removeFilesOfPruned(0..<Int64.max) }
         try await fileThread.run { () throws(JobFilesError) in try files.endPruning() }
+        return answer
+    }
+
+    /// Prunes jobs whose files are the daemons' own: each removes those on its host when it starts.
+    private func pruneRecords(_ request: PruneRequest) async throws(ControlProblem) -> PruneAnswer {
+        var answer = PruneAnswer(deleted: 0)
+        var below: JobID?
+        repeat {
+            let step = try await mappingStoreErrors(await store.prune(request, below: below, limit: Self.pruneChunk))
+            answer.add(step)
+            below = step.next
+        } while below != nil && !Task.isCancelled
         return answer
     }
 
@@ -224,6 +236,14 @@ public final class StoreControl: JobControl {
     func record(_ id: JobID) async throws(ControlProblem) -> JobRecord {
         guard let job = try await mappingStoreErrors(await store.job(id)) else { throw .noJob(id) }
         return job
+    }
+}
+
+extension PruneAnswer {
+    fileprivate mutating func add(_ step: PruneStep) {
+        deleted += step.deleted
+        keptByGraph += step.keptByGraph
+        keptByDependents += step.keptByDependents
     }
 }
 

@@ -6,7 +6,7 @@ extension ControlProblem {
     public init(_ error: StoreError) {
         let code: Code =
             switch error {
-            case .busy, .diskFull, .readOnly, .unreachable, .closed: .unavailable
+            case .busy, .diskFull, .readOnly, .unreachable, .identityInUse, .closed: .unavailable
             case .commitUnknown, .unanswered, .fileLost, .overwritten: .unknownOutcome
             case .inputOutput, .damaged: .storage
             case .tooManySchedules: .invalidDefinitions

@@ -9,7 +9,7 @@ final class WatchMailbox: Sendable {
     enum Item: Hashable {
         case job(JobID)
         case progress(JobID, OperationProgress)
-        /// There were too many changes, so everything must be read again.
+        /// There were too many changes, or the store may have missed some, so everything must be read again.
         case overflow
     }
 
@@ -72,6 +72,7 @@ final class WatchMailbox: Sendable {
     deinit { budget.add(-held) }
 
     func add(_ change: StoreChange) {
+        if case .missed = change { return deliver { $0.overflow() } }
         guard case .jobs(let changes) = change else { return }
         let relevant = changes.filter { isInScope($0) }
         if relevant.isEmpty { return }

@@ -135,7 +135,7 @@ extension StoreOpenFailure {
         StoreOpenFailure(StoreOpenError.missingDirectory(path: path))
     }
 
-    fileprivate init(_ error: StoreOpenError) {
+    init(_ error: StoreOpenError) {
         let cause: Cause =
             switch error {
             case .locked(_, let pid): .reserved(pid: pid)

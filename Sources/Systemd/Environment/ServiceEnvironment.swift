@@ -18,6 +18,8 @@ public struct ServiceEnvironment: Sendable, Hashable {
     public var configurationDirectory: String?
     /// The folder in which `LoadCredential=` puts secrets.
     public var credentialsDirectory: String?
+    /// The identifier of the machine's boot (`%b`), for units that hide the kernel's file; nil if the unit does not pass it.
+    public var bootID: String?
     /// The file that ``MemoryPressure`` watches; nil if the manager offers none.
     public var memoryPressureWatch: String?
     /// The text that ``MemoryPressure`` writes to the file, in Base64; nil to write nothing.
@@ -51,9 +53,13 @@ public struct ServiceEnvironment: Sendable, Hashable {
         runtimeDirectory = directory("RUNTIME_DIRECTORY")
         configurationDirectory = directory("CONFIGURATION_DIRECTORY")
         credentialsDirectory = value("CREDENTIALS_DIRECTORY")
+        bootID = value(Self.bootVariable)
         memoryPressureWatch = value("MEMORY_PRESSURE_WATCH")
         memoryPressureSetting = value("MEMORY_PRESSURE_WRITE")
     }
+
+    /// The variable for ``bootID``, which a unit sets to `%b`.
+    public static let bootVariable = "HALYARD_BOOT"
 
     /// The variables that only this process may read. With them, a child process could send messages to the
     /// manager in the name of this process or find its secrets.
@@ -68,7 +74,9 @@ public struct ServiceEnvironment: Sendable, Hashable {
     /// process has only one thread, since no other thread may read the environment while it changes.
     public static func take() -> ServiceEnvironment {
         var variables: [String: String] = [:]
-        for name in privateVariables + ["STATE_DIRECTORY", "RUNTIME_DIRECTORY", "CONFIGURATION_DIRECTORY"] {
+        for name in privateVariables + [
+            "STATE_DIRECTORY", "RUNTIME_DIRECTORY", "CONFIGURATION_DIRECTORY", bootVariable,
+        ] {
             variables[name] = getenv(name).map { String(cString: $0) }
         }
         for name in privateVariables { unsetenv(name) }

@@ -24,7 +24,9 @@ import Testing
             waitForDaemon: { () throws(ControlProblem) in try await control.waitForDaemon() },
             openStored: { (path) throws(StoreOpenFailure) in
                 if let failure = failures.next() { throw failure }
-                let opened = try await StoreFactory.opening(at: path, for: .brief).openForReading()
+                let opened = try await StoreFactory.opening(
+                    at: path, for: .brief, onServer: ServerSettings(home: "/nonexistent")
+                ).openForReading()
                 return Session(
                     control: StoreControl(store: opened.store, database: path, version: "", now: { Samples.now }),
                     backend: .daemon(socket: shop.socket),

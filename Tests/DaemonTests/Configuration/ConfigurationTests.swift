@@ -117,6 +117,36 @@ import WorkerProtocol
         #expect(configuration.credentialFolder == "/run/credentials/one")
     }
 
+    @Test func aDaemonHasItsHomeBesideItsFileOrInTheServicesFolder() throws {
+        #expect(try load("database: /srv/jobs/halyard.db\n").homeDirectory == "/srv/jobs")
+        #expect(try load("home: /srv/home\n").spoolDirectory == "/srv/home/spool")
+        let url = "database: postgresql://halyard@db/jobs\n"
+        #expect(try load(url).homeDirectory == "/var/lib/halyard/postgresql")
+        var service = ServiceEnvironment()
+        service.stateDirectory = "/var/lib/one"
+        let configuration = try load(url, service: service)
+        #expect(configuration.spoolDirectory == "/var/lib/one/postgresql/spool")
+        #expect(configuration.homeDirectory == "/var/lib/one/postgresql")
+    }
+
+    @Test func aDaemonOfAFleetIsDescribed() throws {
+        let configuration = try load("daemon: {name: one, queues: [mail, photos], lease: 1m}\n")
+        #expect(configuration.daemonName == "one")
+        #expect(configuration.daemonQueues == ["mail", "photos"])
+        #expect(configuration.lease == .seconds(60))
+        #expect(throws: ConfigurationProblem.self) { try load("daemon: {lease: 9s}\n") }
+        #expect(throws: ConfigurationProblem.self) { try load("daemon: {queues: [No Queue]}\n") }
+    }
+
+    @Test func aPasswordComesFromTheServicesCredentials() throws {
+        let folder = try TemporaryFolder()
+        var service = ServiceEnvironment()
+        service.credentialsDirectory = folder.path
+        #expect(try load(service: service).databasePasswordFile == nil)
+        let path = try folder.write("secret\n", to: "postgresql")
+        #expect(try load(service: service).databasePasswordFile == path)
+    }
+
     // MARK: Workers
 
     @Test func aWorkerIsReadWithItsDefaults() throws {

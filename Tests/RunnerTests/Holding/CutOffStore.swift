@@ -20,6 +20,9 @@ final class CutOffStore: JobStore {
         var losesAnswer = false
         /// Whether the next exchange is not carried out, and its answer lost.
         var losesRequest = false
+        /// Whether the next firing is carried out, and its answer lost.
+        var losesFiring = false
+        var offset = Duration.zero
         var endsAt: [HolderID: Duration] = [:]
         var renewals = 0
         var begun: [HolderID] = []
@@ -57,6 +60,10 @@ final class CutOffStore: JobStore {
         _ = await iterator.next()
     }
     func loseNextRequest() { state.withLock { $0.losesRequest = true } }
+    func loseNextFiring() { state.withLock { $0.losesFiring = true } }
+    /// Sets the store's clock ahead of the machine's.
+    func setClock(aheadBy offset: Duration) { state.withLock { $0.offset = offset } }
+    var clockOffset: Duration { state.withLock(\.offset) }
 
     /// The store behind the connection; nothing is stored while the connection is cut.
     private func reached() throws(StoreError) -> SQLiteJobStore {
@@ -191,7 +198,13 @@ final class CutOffStore: JobStore {
     func refusedScheduleCount() async throws(StoreError) -> Int { try await reached().refusedScheduleCount() }
     func plan(_ timings: [ScheduleTiming]) async throws(StoreError) { try await reached().plan(timings) }
     func fire(_ firing: ScheduleFiring, now: Timestamp) async throws(StoreError) -> FiringOutcome {
-        try await reached().fire(firing, now: now)
+        let outcome = try await reached().fire(firing, now: now)
+        let isLost = state.withLock { state in
+            defer { state.losesFiring = false }
+            return state.losesFiring
+        }
+        if isLost { throw Self.unanswered }
+        return outcome
     }
     func run(
         schedule name: String, _ graph: NewGraph, now: Timestamp

@@ -38,6 +38,15 @@ import Testing
         #expect(await mailbox.next() == .job(JobID(4)))
     }
 
+    @Test func changesThatTheStoreMissedEmptyTheBox() async {
+        let mailbox = WatchMailbox(scope: .job(JobID(1)))
+        mailbox.add(changes([1]))
+        mailbox.add(.missed)
+        #expect(await mailbox.next() == .overflow)
+        mailbox.add(changes([1]))
+        #expect(await mailbox.next() == .job(JobID(1)))
+    }
+
     @Test func nothingIsHeldForAReaderThatIsLost() async {
         let mailbox = WatchMailbox(scope: .all, capacity: 10)
         for id in 1...1000 as ClosedRange<Int64> {

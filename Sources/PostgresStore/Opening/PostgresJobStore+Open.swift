@@ -1,0 +1,99 @@
+import Jobs
+import PostgreSQL
+import StoreParts
+
+extension PostgresJobStore {
+    /// Opens a database by its URL. Creates the schema `halyard`, or migrates an older one; never replaces anything
+    /// (P11).
+    ///
+    /// - Parameter clock: The clock that counts instead of the server's, for tests; nil for the server's.
+    /// - Throws: ``PostgresOpenError``. Trying again later is safe.
+    public static func open(
+        _ url: String, options: PostgresStoreOptions = PostgresStoreOptions(), clock: (any StoreClock)? = nil
+    ) throws(PostgresOpenError) -> PostgresJobStore {
+        let link = Link(to: url, name: "halyard", options: options)
+        let offset = clock == nil ? ClockOffset() : nil
+        let connection = try connect(link)
+        if options.isBrief { try connection.requireSchema() } else { try connection.migrate() }
+        try offset?.measure(connection)
+        let server = link.server
+        let observers = Observers()
+        let listener = options.isBrief ? nil : try Listener(url, options: options, observers: observers)
+        func writer(_ link: Link, _ name: String) throws(PostgresOpenError) -> RequestThread<Writer> {
+            let number = listener?.id ?? Int64.random(in: 1...Int64.max)
+            let writer = Writer(link, listener: number, clock: clock, offset: offset, options: options)
+            return try RequestThread(named: name, Handover(CommitLoop(writer, observers: observers)))
+        }
+        func reader(_ name: String) throws(PostgresOpenError) -> RequestThread<Reader> {
+            let reader = Reader(Link(to: url, name: name, options: options), clock: clock)
+            return try RequestThread(named: name, Handover(ReadLoop(reader, server: server)))
+        }
+        let lives = Link(
+            to: url, name: "halyard lives", options: options, answerTimeout: LifeKeeper.answerTimeout(of: options))
+        let keeper = LifeKeeper(Reader(lives, clock: clock), length: options.lifeLength)
+        return PostgresJobStore(
+            server: server, writing: try writer(link, "halyard-writer"),
+            bulk: try writer(Link(to: url, name: "halyard bulk", options: options), "halyard-bulk"),
+            lives: try RequestThread(
+                named: "halyard-lives", Handover(LifeRequestLoop(keeper, server: server))),
+            reading: try reader("halyard-reader"), listing: try reader("halyard-lists"), listener: listener,
+            observers: observers, offset: offset)
+    }
+
+    /// Checks whether a database could be opened, and changes nothing.
+    ///
+    /// - Throws: ``PostgresOpenError``, also ``PostgresOpenError/missing(server:)`` if opening it would create the schema.
+    public static func check(
+        _ url: String, options: PostgresStoreOptions = PostgresStoreOptions()
+    ) throws(PostgresOpenError) {
+        let connection = try connect(Link(to: url, name: "halyard check", options: options))
+        let found = try connection.version()
+        if found == 0 { throw .missing(server: connection.server) }
+        guard found <= Migration.current else {
+            throw .schemaTooNew(server: connection.server, found: found, supported: Migration.current)
+        }
+    }
+
+    /// Connects to a server that keeps the promises of a store.
+    private static func connect(_ link: Link) throws(PostgresOpenError) -> Connection {
+        let connection: Connection
+        do throws(PostgresError) {
+            connection = try link.connection()
+        } catch {
+            throw PostgresOpenError(error, server: link.server)
+        }
+        guard connection.serverVersion >= 150_000 else {
+            throw .serverTooOld(server: link.server, version: connection.serverVersion)
+        }
+        for setting in ["fsync", "full_page_writes", "synchronous_commit"] {
+            let value = try connection.mappingErrors { () throws(PostgresError) in
+                try connection.run("SHOW \(setting)")[0].string(0)
+            }
+            if value == "off" { throw .notDurable(server: link.server, setting: "\(setting) = off") }
+        }
+        return connection
+    }
+}
+
+extension Connection {
+    /// Refuses a database whose schema is not that of this release.
+    fileprivate func requireSchema() throws(PostgresOpenError) {
+        let found = try version()
+        if found == 0 { throw .missing(server: server) }
+        if found < Migration.current { throw .schemaTooOld(server: server, found: found, needed: Migration.current) }
+        if found > Migration.current {
+            throw .schemaTooNew(server: server, found: found, supported: Migration.current)
+        }
+    }
+}
+
+extension ClockOffset {
+    /// Measures the server's clock once, before the first transaction does.
+    fileprivate func measure(_ connection: Connection) throws(PostgresOpenError) {
+        let start = start()
+        let time = try connection.mappingErrors { () throws(PostgresError) in
+            try connection.run("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")[0].string(0)
+        }
+        if let milliseconds = Int64(time) { measured(Timestamp(milliseconds: milliseconds), since: start) }
+    }
+}

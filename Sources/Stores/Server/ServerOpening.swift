@@ -1,0 +1,125 @@
+import Glibc
+import Jobs
+import PostgresStore
+import SQLiteStore
+
+/// The way to a database of a PostgreSQL server.
+struct ServerOpening: StoreOpening {
+    private let url: String
+    private let settings: ServerSettings
+    private let options: PostgresStoreOptions
+
+    init(url: String, for use: StoreFactory.Use, _ settings: ServerSettings) {
+        self.url = url
+        self.settings = settings
+        var options = PostgresStoreOptions()
+        options.isBrief = use == .brief
+        options.lifeLength = settings.lease
+        options.passwordFile = settings.passwordFile
+        self.options = options
+    }
+
+    var address: DatabaseAddress { .postgresql(url: url) }
+
+    var isNew: Bool {
+        do throws(PostgresOpenError) {
+            try PostgresJobStore.check(url, options: options)
+            return false
+        } catch {
+            // Opening the database reports any other problem.
+            return if case .missing = error { true } else { false }
+        }
+    }
+
+    func check() throws(StoreOpenFailure) -> String? {
+        try mapping { () throws(PostgresOpenError) in try PostgresJobStore.check(url, options: options) }
+        return nil
+    }
+
+    /// A daemon reserves its home: two processes must not run jobs under one identity. Commands reserve nothing.
+    func reserve(
+        as role: StoreUser.Role, waiting patience: Duration, onWait: @escaping @Sendable (StoreUser) -> Void
+    ) async throws(StoreOpenFailure) -> any ReservedStore {
+        if role == .command { return ReservedServer(lock: nil, home: settings.home, url: url, options: options) }
+        let home = settings.home
+        guard mkdir(home, 0o750) == 0 || errno == EEXIST else {
+            let code = errno
+            throw StoreOpenFailure(
+                code == ENOSPC || code == EDQUOT ? .passing(errno: code) : .wrong,
+                "home: the folder \(home) cannot be created (\(String(cString: strerror(code)))). Use a folder that the daemon's user can write to."
+            )
+        }
+        do throws(StoreOpenError) {
+            let lock = try await DatabaseLock.acquire(
+                forDatabaseAt: home + "/daemon", as: role == .once ? .once : .daemon, waiting: patience
+            ) { onWait(StoreUser(pid: $0.pid, role: nil, isLivingDaemon: $0.isLivingDaemon)) }
+            return ReservedServer(lock: lock, home: home, url: url, options: options)
+        } catch {
+            guard case .locked(_, let pid) = error else { throw StoreOpenFailure(error) }
+            let process = pid.map { "process \($0)" } ?? "another process"
+            throw StoreOpenFailure(
+                .reserved(pid: pid),
+                "\(home) is the home of \(process), which is running. Give each daemon its own home (the key home).")
+        }
+    }
+
+    func openForReading() async throws(StoreOpenFailure) -> OpenedStore {
+        try OpenedStore(url: url, options: options, home: settings.home, identity: nil)
+    }
+
+    /// Many processes may use the database.
+    var user: StoreUser? { nil }
+}
+
+private struct ReservedServer: ReservedStore {
+    /// Nil for a command.
+    let lock: DatabaseLock?
+    let home: String
+    let url: String
+    let options: PostgresStoreOptions
+
+    var lastEnd: LastEnd { lock?.lastEnd ?? .unexplained }
+
+    func marksCrashes() { lock?.marksCrashes() }
+
+    func narrowModes() throws(StoreOpenFailure) -> [String] { [] }
+
+    func open() async throws(StoreOpenFailure) -> OpenedStore {
+        let identity = lock == nil ? nil : try DaemonIdentity.ofDaemon(in: home)
+        let opened = try OpenedStore(url: url, options: options, home: home, identity: identity)
+        // The caller has read how the last process ended.
+        lock?.forgetLastEnd()
+        return opened
+    }
+
+    func release() { lock?.release() }
+}
+
+extension OpenedStore {
+    fileprivate init(
+        url: String, options: PostgresStoreOptions, home: String, identity: String?
+    ) throws(StoreOpenFailure) {
+        let store = try mapping { () throws(PostgresOpenError) in try PostgresJobStore.open(url, options: options) }
+        self.init(
+            store: store, name: DatabaseAddress.postgresql(url: url).description, home: home + "/daemon",
+            identity: identity, close: { await store.close() })
+    }
+}
+
+private func mapping<Value>(_ body: () throws(PostgresOpenError) -> Value) throws(StoreOpenFailure) -> Value {
+    do throws(PostgresOpenError) {
+        return try body()
+    } catch {
+        let cause: StoreOpenFailure.Cause =
+            switch error {
+            case .missing: .missing
+            case .unreachable: .passing(errno: EHOSTUNREACH)
+            // The server's administrator may correct it while the daemon tries again.
+            case .refused: .passing(errno: EACCES)
+            case .noThread(let code): .passing(errno: code)
+            case .failed: .inputOutput(errno: EIO)
+            case .missingLibrary, .serverTooOld, .notDurable, .foreignSchema, .schemaTooNew, .schemaTooOld: .wrong
+            }
+        throw StoreOpenFailure(cause, error.description)
+    }
+}

@@ -1,0 +1,18 @@
+import Jobs
+
+/// What the way to a database of a server needs in addition to its URL.
+public struct ServerSettings: Sendable, Hashable {
+    /// The folder in which the daemon keeps its own files, and by which other starts know it (``DaemonIdentity``).
+    public var home: String
+    /// How long the daemon's life lasts without a renewal.
+    public var lease: Duration
+    /// The path of a file that contains the password; nil for none.
+    public var passwordFile: String?
+
+    /// Creates settings. Default lease: ``HolderLife/usualLength``.
+    public init(home: String, lease: Duration = HolderLife.usualLength, passwordFile: String? = nil) {
+        self.home = home
+        self.lease = lease
+        self.passwordFile = passwordFile
+    }
+}

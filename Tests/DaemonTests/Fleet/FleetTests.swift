@@ -1,0 +1,156 @@
+import Foundation
+import PostgreSQL
+import PostgresServer
+import Programs
+import Testing
+
+/// Real daemons that share a database of a real PostgreSQL server.
+@Suite(.enabled(if: PostgresServer.shared != nil, "PostgreSQL is not installed"), .serialized, .timeLimit(.minutes(5)))
+struct FleetTests {
+    let bed: TestBed
+    let server: PostgresServer
+    let url: String
+
+    init() throws {
+        bed = try TestBed()
+        server = try #require(PostgresServer.shared)
+        url = try server.makeDatabase()
+    }
+
+    private func ask(_ query: String) throws -> [String] {
+        let rows = try Connection(to: url).run(query)
+        return rows.map { $0.string(0) }
+    }
+
+    /// Enqueues visits through a daemon's socket, and returns their numbers.
+    private func enqueue(_ paths: [String], through member: FleetMember) async throws -> [String] {
+        var jobs: [String] = []
+        for path in paths {
+            let answer = try await member.halyard("enqueue", "visit", bed.server.site + path)
+            jobs.append(answer.output.trimmingCharacters(in: .whitespacesAndNewlines))
+        }
+        return jobs
+    }
+
+    /// Waits until the web server has received this many requests.
+    private func requests(_ count: Int) async {
+        _ = await bed.server.requests.first(from: count - 1) { _ in true }
+    }
+
+    private func wait(for jobs: [String], through member: FleetMember) async throws {
+        let result = try await ChildProcess.run(
+            binary("halyard"), ["wait"] + jobs, environment: ["HALYARD_SOCKET": member.socket, "TZ": "UTC"])
+        #expect(result.status == .exited(0), "\(result.errors)")
+    }
+
+    @Test func aDaemonKeepsItsJobsOnAServer() async throws {
+        let member = try FleetMember("one", of: bed, database: url)
+        let daemon = try await member.start()
+        let jobs = try await enqueue(["/page/1", "/page/2"], through: member)
+        try await wait(for: jobs, through: member)
+        let status = try await member.halyard("status", "--json").output
+        #expect(status.contains("postgresql://"))
+        #expect(try ask("SELECT outcome FROM halyard.results") == ["succeeded", "succeeded"])
+        // A command that names the database needs no daemon.
+        let direct = try await ChildProcess.run(
+            binary("halyard"), ["show", jobs[0], "--database", url], environment: ["TZ": "UTC"])
+        #expect(direct.status == .exited(0), "\(direct.errors)")
+        let added = try await ChildProcess.run(
+            binary("halyard"), ["enqueue", "--database", url, "visit", bed.server.site + "/page/3"],
+            environment: ["TZ": "UTC"])
+        #expect(added.status == .exited(0), "\(added.errors)")
+        #expect(added.errors.contains("wrote to postgresql://"))
+        try await wait(
+            for: [added.output.trimmingCharacters(in: .whitespacesAndNewlines)], through: member)
+        daemon.signal(SIGTERM)
+        #expect(await daemon.waitForEnd() == .exited(0))
+        #expect(try ask("SELECT state FROM halyard.daemons") == ["ended"])
+        try server.dropDatabase(url)
+    }
+
+    @Test func twoDaemonsShareTheJobsOfOneDatabase() async throws {
+        let members = [
+            try FleetMember("one", of: bed, database: url, "slots: 2"),
+            try FleetMember("two", of: bed, database: url, "slots: 2"),
+        ]
+        let daemons = [try await members[0].start(), try await members[1].start()]
+        let jobs = try await enqueue((1...4).map { "/gate/\($0)" }, through: members[0])
+        // No request is answered before the gate opens, so the four jobs run at the same time, two in each daemon.
+        await requests(4)
+        #expect(try ask("SELECT running::text FROM halyard.daemons ORDER BY name") == ["2", "2"])
+        bed.server.openGate()
+        try await wait(for: jobs, through: members[1])
+        #expect(try ask("SELECT outcome FROM halyard.results") == Array(repeating: "succeeded", count: 4))
+        for daemon in daemons { await daemon.stop() }
+        try server.dropDatabase(url)
+    }
+
+    @Test func anotherDaemonRunsTheJobsOfOneThatWasKilled() async throws {
+        let killed = try FleetMember("killed", of: bed, database: url)
+        let other = try FleetMember("other", of: bed, database: url)
+        let first = try await killed.start()
+        let jobs = try await enqueue(["/gate/1", "/gate/2"], through: killed)
+        // Both jobs have begun.
+        await requests(2)
+        let second = try await other.start()
+        first.signal(SIGKILL)
+        _ = await first.waitForEnd()
+        bed.server.openGate()
+        try await wait(for: jobs, through: other)
+        // One result each, and the attempts that began in the killed daemon are shown as crashed.
+        #expect(try ask("SELECT outcome FROM halyard.results") == ["succeeded", "succeeded"])
+        let crashed = try ask(
+            "SELECT DISTINCT job::text FROM halyard.attempts WHERE outcome = 'crashed' ORDER BY 1")
+        #expect(crashed == jobs)
+        await second.stop()
+        try server.dropDatabase(url)
+    }
+
+    @Test func aDaemonThatIsStartedAgainTakesItsJobsBackAtOnce() async throws {
+        // Otherwise its jobs would wait for ten minutes.
+        let member = try FleetMember("one", of: bed, database: url, lease: "600s")
+        let first = try await member.start()
+        let jobs = try await enqueue(["/gate/1"], through: member)
+        await requests(1)
+        first.signal(SIGKILL)
+        _ = await first.waitForEnd()
+        bed.server.openGate()
+        let second = try await member.start()
+        try await wait(for: jobs, through: member)
+        #expect(try ask("SELECT outcome FROM halyard.results") == ["succeeded"])
+        #expect(try ask("SELECT count(DISTINCT identity)::text FROM halyard.daemon") == ["1"])
+        await second.stop()
+        try server.dropDatabase(url)
+    }
+
+    @Test func aCopiedMachineDoesNotEndTheLifeOfTheOriginal() async throws {
+        let original = try FleetMember("original", of: bed, database: url)
+        let daemon = try await original.start()
+        let copy = try FleetMember("copy", of: bed, database: url)
+        try FileManager.default.createDirectory(atPath: copy.home, withIntermediateDirectories: false)
+        try FileManager.default.copyItem(
+            atPath: original.home + "/daemon-id", toPath: copy.home + "/daemon-id")
+        let refused = try copy.launch(environment: ["HALYARD_BOOT": "another"])
+        #expect(await refused.waitForEnd() == .exited(75))
+        #expect(refused.errors.text.contains("has the same daemon-id"))
+        let jobs = try await enqueue(["/page/1"], through: original)
+        try await wait(for: jobs, through: original)
+        // The remedy.
+        try FileManager.default.removeItem(atPath: copy.home + "/daemon-id")
+        let second = try await copy.start(environment: ["HALYARD_BOOT": "another"])
+        #expect(try ask("SELECT count(DISTINCT identity)::text FROM halyard.daemon") == ["2"])
+        await second.stop()
+        await daemon.stop()
+        try server.dropDatabase(url)
+    }
+
+    @Test func aServerThatCannotBeReachedEndsTheStartAndNamesNoPassword() async throws {
+        let member = try FleetMember(
+            "one", of: bed, database: "postgresql://halyard:secret@/jobs?host=\(bed.folder.path)")
+        let daemon = try member.launch()
+        #expect(await daemon.waitForEnd() == .exited(75))
+        #expect(daemon.errors.text.contains("cannot be reached"))
+        #expect(!daemon.errors.text.contains("secret"))
+        try server.dropDatabase(url)
+    }
+}
