@@ -4,7 +4,7 @@ import Glibc
 import Jobs
 import OperationTypes
 
-/// Enqueues jobs at a running daemon and reads their typed results.
+/// Enqueues jobs with a running daemon and reads their typed results.
 ///
 /// ```swift
 /// import HalyardClient
@@ -134,7 +134,7 @@ public struct DaemonClient: Sendable {
         }
     }
 
-    /// Whether the job goes on with the next daemon. A daemon that never answered may not exist at all.
+    /// Whether the job continues under the next daemon. A daemon that never answered may not exist at all.
     private func isRestart(_ problem: ControlProblem) -> Bool {
         problem.code == .unavailable || (problem.code == .noDaemon && control.databasePath != nil)
     }

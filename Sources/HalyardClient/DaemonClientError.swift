@@ -9,7 +9,7 @@ public enum DaemonClientError: Error, Sendable, Hashable, CustomStringConvertibl
     case daemon(ControlProblem)
     /// The graph of this node was not enqueued.
     case notEnqueued(node: String)
-    /// The job has not ended within the limit. It goes on.
+    /// The job has not ended within the limit. It continues.
     case stillRunning(JobID)
     /// The job ended without an output, for this reason.
     case ended(JobID, Outcome, JobFailure)
@@ -21,7 +21,7 @@ public enum DaemonClientError: Error, Sendable, Hashable, CustomStringConvertibl
         case .graph(let problem): "\(problem)"
         case .daemon(let problem): problem.description
         case .notEnqueued(let node): "node \"\(node)\" has no job yet; enqueue its graph first"
-        case .stillRunning(let job): "job \(job) has not ended in time; it goes on, so wait again"
+        case .stillRunning(let job): "job \(job) has not ended within the limit; it continues, so wait again"
         case .ended(let job, let outcome, let failure):
             "job \(job) ended as \(outcome.name) with \(failure.code): \(failure.message)"
         case .unreadable(let job, let kind, let reason):

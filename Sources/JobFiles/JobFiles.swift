@@ -26,7 +26,7 @@ public final class JobFiles: Sendable {
     /// The limit of a log for an attempt whose definition sets none, in bytes.
     public static let defaultLogLimit = 4 << 20
 
-    /// - Parameter now: Returns the time of the wall clock, which the lines of logs are stored with.
+    /// - Parameter now: Returns the wall-clock time, which is stored with each line of a log.
     public init(folder: String, now: @escaping @Sendable () -> Timestamp = wallClock) {
         self.folder = folder
         places = Places(folder: folder)
@@ -96,7 +96,7 @@ public final class JobFiles: Sendable {
         }
     }
 
-    /// Whether the job kept a file and was not settled yet. Reads no file. A job that kept its file before the start counts
+    /// Whether the job kept a file and is not settled yet. Reads no file. A job that kept its file before the start counts
     /// once ``recoverUnsettledJobs()`` was called.
     public func isUnsettled(_ job: JobID) -> Bool { state.withLock { $0.unsettled.contains(job) } }
 

@@ -6,9 +6,9 @@ public enum JobFilesError: Error, Sendable, Hashable, CustomStringConvertible {
     case failed(action: String, path: String, errno: Int32)
     /// The path is not a regular file, or it is a symbolic link.
     case notRegular(path: String)
-    /// The file lies on another file system, and a file of any size is never copied.
+    /// The file is on a different file system, and files are never copied, whatever their size.
     case otherFileSystem(path: String, folder: String)
-    /// The file has further names, through which somebody could change it later.
+    /// The file has other hard links, through which somebody could change it later.
     case hasOtherNames(path: String)
     /// The file was changed or replaced while it was read.
     case changed(path: String)
@@ -23,8 +23,8 @@ public enum JobFilesError: Error, Sendable, Hashable, CustomStringConvertible {
             "\(action) \(path) failed: \(String(cString: strerror(code)))"
         case .notRegular(let path): "\(path) is not a regular file; write the result to a regular file"
         case .otherFileSystem(let path, let folder):
-            "\(path) is on another file system than \(folder); write the result to the attempt's own folder"
-        case .hasOtherNames(let path): "\(path) has further hard links; write the result to a file of its own"
+            "\(path) is on a different file system from \(folder); write the result to the attempt's own folder"
+        case .hasOtherNames(let path): "\(path) has more than one hard link; write the result to a new file"
         case .changed(let path):
             "\(path) changed while it was read; the program must not write to its result after it has ended"
         case .invalidName: "a file's name must have 1 to 255 bytes, and must not contain \"/\" or a null byte"

@@ -120,7 +120,7 @@ struct Check {
                 conversation.send(.ping(id: 1))
                 try conversation.answer("pong") { message in if case .pong = message { () } else { nil } }
             },
-            Check("two attempts", "It runs two attempts of one write, and keeps them apart.") {
+            Check("two attempts", "It runs two attempts that arrive together, and does not confuse them.") {
                 program throws(Finding) in
                 let conversation = try program.startAndMeet()
                 conversation.send(program.run(first), program.run(second))
@@ -152,13 +152,13 @@ struct Check {
                 conversation.send(.stop(first, StopRequest(.cancelled, isForGood: true)), .ping(id: 1))
                 try conversation.answer("pong") { message in if case .pong = message { () } else { nil } }
             },
-            Check("recorded", "It accepts that a success is durable, and does not answer.") { program throws(Finding) in
+            Check("recorded", "It accepts the message recorded, and does not answer it.") { program throws(Finding) in
                 let conversation = try program.startAndMeet()
                 conversation.send(program.run(first))
                 _ = try conversation.end(of: first)
                 conversation.send(.recorded(first, kind: program.kind), .ping(id: 1))
                 guard case .pong = try conversation.next(within: program.conformance.answerLimit, "pong") else {
-                    throw Finding("it answered recorded")
+                    throw Finding("it answered the message recorded")
                 }
             },
         ]

@@ -3,7 +3,7 @@ import Jobs
 import OperationTypes
 import WorkerProtocol
 
-/// Checks that a program follows the protocol of workers, by starting it in the place of the daemon.
+/// Checks that a program follows the protocol of workers, by starting it as the daemon would.
 ///
 /// Each check starts the program again. The program's standard error stays visible. While checks run, the process ignores
 /// SIGPIPE.

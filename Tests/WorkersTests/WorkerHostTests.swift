@@ -85,7 +85,8 @@ import WorkerProtocol
         #expect(crash.isExplained)
         #expect(crash.failure.code == "crashed")
         #expect(
-            crash.failure.message.contains("The process of worker sample was ended by SIG"), "\(crash.failure.message)")
+            crash.failure.message.contains("The process of worker sample was killed by SIG"), "\(crash.failure.message)"
+        )
         #expect(crash.failure.detail?.string.contains("a test asked for this") == true)
         // The program goes on.
         subject.start(2, kind: "echo", "2")

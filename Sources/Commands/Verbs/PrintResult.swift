@@ -8,8 +8,8 @@ extension Halyard {
             commandName: "result", abstract: "Print the result of a job.",
             discussion: """
                 Prints the value to standard output as JSON, or the failure to standard error. The exit code is the outcome: \
-                0 succeeded, 1 failed, 2 cancelled, 3 skipped, 4 not final. With 4, standard output stays empty, and with --json \
-                a problem goes to standard error.
+                0 succeeded, 1 failed, 2 cancelled, 3 skipped, 4 not final. With 4, standard output stays empty; with --json, \
+                the problem is printed to standard error as JSON.
 
                 With --file, a result that is a file is written there, completely or not at all, after its SHA-256 was checked. \
                 The exit code is 66 if the result is not a file.

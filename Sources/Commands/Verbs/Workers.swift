@@ -13,8 +13,8 @@ extension Halyard {
             static let configuration = CommandConfiguration(
                 commandName: "list", abstract: "List the worker programs of the daemon and their processes.",
                 discussion: """
-                    A worker rests after its processes could not start or crashed several times. Its jobs wait until it starts \
-                    again; the problem below the tables says why.
+                    A worker rests after one of its processes fails to start, or after several crash within a minute. Its jobs \
+                    wait until it starts again; the problem below the tables says why.
                     """)
 
             @OptionGroup var common: CommonOptions

@@ -18,7 +18,7 @@ struct WorkersSection {
     init(_ node: YAMLNode, line: Int) {
         lines[Self.key] = (line, [])
         guard case .mapping(let programs) = node.content else {
-            refuse(line, "workers takes the names of programs, indented under it, each with its keys")
+            refuse(line, "workers takes the names of workers, indented under it, each with its own keys")
             return
         }
         for program in programs {
@@ -97,7 +97,7 @@ struct WorkersSection {
         var words: [String] = []
         for (index, element) in elements.enumerated() {
             guard let word = element.scalar?.text, !word.utf8.contains(0) else {
-                refuse(element.line, "\(key) accepts only texts in its list")
+                refuse(element.line, "\(key) accepts only strings in its list")
                 continue
             }
             if index == 0, AbsolutePath.parse(word) == nil {
@@ -128,7 +128,7 @@ struct WorkersSection {
                 continue
             }
             guard let value = member.value.scalar?.text, !value.utf8.contains(0) else {
-                refuse(member.name.line, "\(key).\(name) takes one text; put it in quotes")
+                refuse(member.name.line, "\(key).\(name) takes one string; put it in quotes")
                 continue
             }
             variables[name] = value

@@ -4,7 +4,7 @@ import OperationTypes
 import Synchronization
 
 /// Runs checks of inputs that may block, within a time limit, so that a disk on an unresponsive server does not delay
-/// callers. If the time does not suffice for a check, only the job itself notices the problem.
+/// callers. If a check does not finish in time, only the job itself notices the problem.
 final class BlockingChecks: Sendable {
     typealias Check = @Sendable () -> ControlProblem?
 

@@ -80,7 +80,7 @@ public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
     /// - Parameter reason: A clause that follows the worker's name.
     init(ofWorker reason: String) {
         self.init(
-            .inputOutput, "halyard-worker \(reason); it belongs into the folder of halyardd, and the log says more.",
+            .inputOutput, "halyard-worker \(reason); it belongs in the folder of halyardd; see the log for details.",
             errno: ENOEXEC)
     }
 

@@ -36,7 +36,7 @@ struct OnceService: Service {
         guard !faults.isEmpty else { return }
         throw DaemonFailure(
             .inputOutput,
-            "Jobs are left that wait for a worker: \(faults.joined(separator: "; ")). Correct the worker, then run the jobs again.",
+            "Some jobs still wait for a worker: \(faults.joined(separator: "; ")). Correct the worker, then run the jobs again.",
             errno: ENOEXEC)
     }
 

@@ -113,7 +113,7 @@ actor Reloader {
             try await exchangeKinds()
         } catch {
             // `WorkerService` repeats it.
-            logger.warning("the kinds of the workers are used later, because they cannot be stored now: \(error)")
+            logger.warning("the workers' kinds take effect later, because they cannot be stored now: \(error)")
         }
     }
 

@@ -45,7 +45,7 @@ struct WorkerService: Service {
 
     func run() async throws {
         try await workers.changes.forEach(retryingAfter: .seconds(5)) { error in
-            logger.warning("the kinds of the workers are used later, because they cannot be stored now: \(error)")
+            logger.warning("the workers' kinds take effect later, because they cannot be stored now: \(error)")
         } _: { () throws(StoreError) in
             try await kinds.exchange()
             status.wake()

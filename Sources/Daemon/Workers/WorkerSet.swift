@@ -130,7 +130,7 @@ final class WorkerSet: Sendable {
                 logger.notice("worker \(name): runs the kinds \(kinds)", metadata: ["HALYARD_WORKER": "\(name)"])
             }
         } catch {
-            logger.error("the kinds of the workers stay as they were: \(error)")
+            logger.error("the workers' kinds remain unchanged: \(error)")
         }
     }
 
@@ -207,7 +207,7 @@ final class WorkerSet: Sendable {
             guard problem != nil else { return nil }
             let clash = state.withLock { $0.clashes[worker.program.name] }
             if clash == nil, worker.rests < Self.patience { return nil }
-            return "worker \(worker.program.name) \(clash ?? worker.fault ?? "keeps ending")"
+            return "worker \(worker.program.name) \(clash ?? worker.fault ?? "keeps exiting")"
         }
     }
 
@@ -334,7 +334,7 @@ final class WorkerSet: Sendable {
             try assign()
         } catch {
             // The plan was checked, so only a kind that the store knows can cause this.
-            logger.error("the kinds of the workers stay as they were: \(error)")
+            logger.error("the workers' kinds remain unchanged: \(error)")
         }
         changes.wake()
     }

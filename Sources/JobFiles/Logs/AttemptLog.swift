@@ -9,8 +9,8 @@ struct LogSize: Sendable {
 
 /// The log of a running attempt.
 ///
-/// A dedicated thread passes it what the attempt writes. Errors never reach that thread: when the disk is full or fails,
-/// the log ends with a mark, which readers show, and the attempt goes on.
+/// A dedicated thread passes it the bytes that the attempt writes. Errors never reach that thread: when the disk is full
+/// or fails, the log ends with a mark, which readers show, and the attempt continues.
 public final class AttemptLog: Sendable {
     /// The attempt that the log belongs to.
     public let lease: Lease

@@ -3,8 +3,8 @@ import Jobs
 
 /// Writes the files of one log. It keeps the first half of the limit and, in rotating segments, the last half.
 ///
-/// 1. The text up to the last complete line is in the files when ``add(_:now:)`` returns; nothing waits in memory but the
-///    rest of an incomplete line.
+/// 1. The text up to the last complete line is in the files when ``add(_:now:)`` returns; only an incomplete last line
+///    stays in memory.
 /// 2. A new segment is created after the previous one is complete, so a reader that sees it can read the previous one to
 ///    its end.
 /// 3. After an error nothing more is written, and the header of the log's beginning names the error.

@@ -162,7 +162,7 @@ extension ProgramDefinition: JSONShaped {
         var environment: [String: String] = [:]
         for name in JSONObject(json)?.names ?? [] {
             guard isVariable(name) else {
-                throw variables.problem(name, "is not a name for a variable; use letters, digits and \"_\"")
+                throw variables.problem(name, "is not a valid variable name; use letters, digits and \"_\"")
             }
             guard !ownVariables.contains(name) else { throw variables.problem(name, "is set by the daemon; remove it") }
             guard !loadsCode(name) else {

@@ -72,7 +72,7 @@ public struct ProgramDefinition: Hashable, Sendable {
     }
 
     /// The variables that the daemon sets itself.
-    static let ownVariables = ["HALYARD_ATTEMPT", "HALYARD_JOB", "NOTIFY_SOCKET"]
+    static let ownVariables = ["HALYARD_ATTEMPT", "HALYARD_JOB", "HALYARD_PROGRAM", "NOTIFY_SOCKET"]
 
     /// Whether a variable makes the dynamic linker, the C library or a shell run other code than that of the executable.
     static func loadsCode(_ variable: String) -> Bool {

@@ -53,7 +53,7 @@ extension ProgramField {
             throw ShapeProblem(path: path, message: "the name is not allowed; \(Names.nodeNameRule)")
         }
         guard name != ProgramArgument.output, name != "dependencies" else {
-            throw ShapeProblem(path: path, message: "the name has another meaning; rename the field")
+            throw ShapeProblem(path: path, message: "the name is reserved; rename the field")
         }
         let shapes: [InputField.Shape] = [.string, .integer, .number, .boolean, .object, .array]
         let shape = try fields.word("type", of: shapes.map { ($0.rawValue, $0) }) ?? .string

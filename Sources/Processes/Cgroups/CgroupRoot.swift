@@ -15,7 +15,7 @@ public final class CgroupRoot: Sendable {
     /// Finds the delegated cgroup and moves this program into a group of its own below it, because the kernel enables
     /// controllers only for the groups of a group without processes.
     ///
-    /// - Throws: ``CgroupProblem``. The program can go on without cgroups.
+    /// - Throws: ``CgroupProblem``. The program can continue without cgroups.
     public static func delegated() throws(CgroupProblem) -> CgroupRoot {
         let own = try CgroupFolder.own()
         // A program that executes itself again is already in its group.

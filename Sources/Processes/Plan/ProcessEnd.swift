@@ -1,4 +1,4 @@
-/// How a process ended, and what it and the children that it waited for used.
+/// How a process ended, and the resources that it and the children that it waited for used.
 public struct ProcessEnd: Sendable, Equatable {
     public enum Status: Sendable, Equatable {
         /// The process called `exit` with this code, between 0 and 255.

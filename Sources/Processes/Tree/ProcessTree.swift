@@ -6,8 +6,8 @@ import Glibc
 /// 1. A process is stopped before its children are read, so that the list is complete: a stopped process cannot fork.
 /// 2. Nothing is killed before a complete walk has found nothing new. A killed process would pass its children to another
 ///    parent, which may be one that the walk has left behind.
-/// 3. A number is signalled only if its parent is the one that named it, or another process of the walk, which adopts the
-///    process when that parent dies. The number of a stopped process cannot be reused.
+/// 3. A process is signalled only if its parent is the one whose list of children contained it, or another process of the
+///    walk, which adopts it when that parent dies. The number of a stopped process cannot be reused.
 struct ProcessTree {
     /// How long all walks together may take. A process that cannot be killed, because it waits for a device, must not
     /// stop the watcher.

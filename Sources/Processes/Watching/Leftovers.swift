@@ -1,7 +1,8 @@
 import CLauncher
 import Glibc
 
-/// The processes and groups that ended processes have left: orphans, if this program adopts them, and groups that were not empty yet.
+/// The processes and groups that remain after their process has ended: orphans, if this program adopts them, and groups
+/// that were not yet empty.
 struct Leftovers {
     /// The time to try again. Nil if nothing is left.
     private(set) var nextAt: ContinuousClock.Instant?
@@ -15,7 +16,7 @@ struct Leftovers {
 
     /// Kills all processes of the group and removes it, now or later.
     ///
-    /// - Returns: What its processes have used until now.
+    /// - Returns: The resources that its processes have used so far.
     mutating func remove(_ group: Cgroup) -> CgroupUsage {
         _ = group.kill()
         let isEmpty = group.waitUntilEmpty(atMost: .seconds(2))

@@ -23,10 +23,10 @@ struct AttemptEnding {
         if isTooLarge {
             return fail(
                 ProgramFailure.Code.outputTooLarge,
-                "the standard output has more than \(ByteSize(program.limits.outputBytes)), the limit; write less, raise limits.output, or use result: file"
+                "the standard output exceeds the limit of \(ByteSize(program.limits.outputBytes)); write less, raise limits.output, or use result: file"
             )
         }
-        // A child of the program may have met the limit, and the program itself not have noticed.
+        // A child of the program may have reached the limit without the program noticing.
         if isFileFull { return fileTooLarge }
         switch end.status {
         case .exited(0): return nil
@@ -34,7 +34,7 @@ struct AttemptEnding {
         case .signalled(let signal, _): return failure(ofSignal: signal)
         case .unknown:
             return fail(
-                ProgramFailure.Code.lost, "the end of the program was not observed; it runs again", isRetryable: true)
+                ProgramFailure.Code.lost, "how the program ended is unknown; a retry may succeed", isRetryable: true)
         }
     }
 
@@ -82,7 +82,7 @@ struct AttemptEnding {
     private var clause: String {
         switch end.status {
         case .exited(let code): "exited with \(code)"
-        case .signalled(let signal, _): "was ended by \(ProgramFailure.name(of: signal).uppercased())"
+        case .signalled(let signal, _): "was killed by \(ProgramFailure.name(of: signal).uppercased())"
         case .unknown: "ended"
         }
     }
@@ -116,7 +116,7 @@ struct AttemptEnding {
             } catch {
                 throw fail(
                     JobFailure.Code.invalidOutput,
-                    "the standard output is not one JSON value: \(error); let the program print JSON, or write result: text"
+                    "the standard output is not one JSON value: \(error); make the program print JSON, or write result: text"
                 )
             }
         case .text: value = JSONText(string: try text(output.last == 0x0A ? output.dropLast() : output[...]))
@@ -148,7 +148,7 @@ struct AttemptEnding {
         guard let text = String(validating: bytes, as: UTF8.self), !bytes.contains(0) else {
             throw fail(
                 JobFailure.Code.invalidOutput,
-                "the standard output is not text in UTF-8; let the program print UTF-8, or use result: file")
+                "the standard output is not text in UTF-8; make the program print UTF-8, or use result: file")
         }
         return text
     }

@@ -198,7 +198,7 @@ final class ProgramAttempt: Sendable {
     func checkNotAbandoned() throws(TryFailure) {
         guard state.withLock(\.wasAbandoned) else { return }
         throw ProgramFailure.make(
-            ProgramFailure.Code.stopped, "the program ended, and was asked to stop before its result was recorded.")
+            ProgramFailure.Code.stopped, "the program ended, but it was asked to stop before its result was recorded.")
     }
 
     // MARK: The process

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// Removes folders that strangers have filled: whatever their depth is, and without following a link.
+/// Removes folders with untrusted content, whatever their depth, without following links.
 ///
 /// A folder that is not empty is first moved to the top, so that no path is longer than two names. An entry that
 /// vanishes meanwhile counts as removed.
@@ -22,7 +22,7 @@ struct FolderRemoval: ~Copyable {
 
     deinit { close(root) }
 
-    /// Removes all work folders, and nothing else: somebody may have named a folder with other content.
+    /// Removes all work folders, and nothing else: the configured folder may contain other files too.
     ///
     /// - Parameter onFailure: Receives the failure of each folder that remains.
     /// - Throws: The reason why the work folders cannot be listed.

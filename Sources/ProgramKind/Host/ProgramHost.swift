@@ -49,11 +49,11 @@ public final class ProgramHost: KindHost {
         name: ProgramDefinition.kind, summary: "Run a program that the definition names", inputType: "Program.Input",
         outputType: "Program.Output", accepts: "[AnyOutput]", offers: "Program.Output", fields: [])
 
-    /// Removes what a killed daemon has left, processes included. Call it once, before the first attempt, while no other
-    /// daemon uses the folder. It blocks on the disk.
+    /// Removes the work folders that a killed daemon has left, and kills its programs' processes. Call it once, before
+    /// the first attempt, while no other daemon uses the folder. It blocks on the disk.
     ///
     /// - Parameter adoptsOrphans: Whether to kill processes that leave their program's tree; see ``Orphans/adopt()``.
-    /// - Throws: The reason why the folder cannot be used. What cannot be removed or killed is only logged.
+    /// - Throws: The reason why the folder cannot be used. Folders and processes that remain are only logged.
     package func prepare(adoptsOrphans: Bool) throws(FileFailure) {
         let folder = core.withLock(\.settings.folder)
         if mkdir(folder, 0o700) != 0, errno != EEXIST { throw FileFailure("create", folder) }
@@ -62,13 +62,13 @@ public final class ProgramHost: KindHost {
         var facts = stat()
         guard fstat(lock, &facts) == 0, facts.st_uid == geteuid(), facts.st_mode & 0o022 == 0 else {
             Glibc.close(lock)
-            throw FileFailure("use, because other users may write to it,", folder, EPERM)
+            throw FileFailure("use a folder that other users may write to:", folder, EPERM)
         }
         guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
             let code = errno
             Glibc.close(lock)
             throw FileFailure(
-                "lock, because another daemon uses it (set program.directory in one of them),", folder, code)
+                "use the folder of another daemon (set program.directory in one of them):", folder, code)
         }
         core.withLock { $0.lock = lock }
         removeLeftovers(in: folder)
@@ -81,7 +81,7 @@ public final class ProgramHost: KindHost {
         let (killed, left) = LeftoverProcesses(root: folder).kill()
         if killed > 0 { logger.notice("killed \(killed) processes of programs that an earlier daemon left running") }
         if !left.isEmpty {
-            logger.error("these processes of programs are left from an earlier daemon; end them: \(left)")
+            logger.error("programs of an earlier daemon left processes that are still running; end them: \(left)")
         }
         do throws(FileFailure) {
             let removal = try FolderRemoval(in: folder)

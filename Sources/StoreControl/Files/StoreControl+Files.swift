@@ -144,7 +144,7 @@ private actor FilePieces {
         let count = Int(min(Int64(Self.pieceBytes), size - position))
         let bytes = try await thread.run { () throws(JobFilesError) in try reader.read(count, at: position) }
         guard bytes.count == count else {
-            throw ControlProblem(.storage, "The job's file became shorter while it was read. Run the job again.")
+            throw ControlProblem(.storage, "The job's file was truncated while it was read. Run the job again.")
         }
         self.position = position + Int64(count)
         return bytes

@@ -2,8 +2,8 @@ import Jobs
 import OperationTypes
 import Synchronization
 
-/// Runs checks of inputs that may block, on dedicated threads and within a time limit. If the time does not suffice for
-/// a check, only the run of the job notices the problem.
+/// Runs checks of inputs that may block, on dedicated threads and within a time limit. If a check does not finish in
+/// time, only the run of the job notices the problem.
 final class BlockingChecks: Sendable {
     /// The check of one input of a message.
     struct Check: Sendable {

@@ -123,7 +123,7 @@ final class WorkerSession: Sendable {
 
     // MARK: Cleaning up
 
-    /// Runs the clean-up of every kind, after the ones that are still running.
+    /// Runs the clean-up of every kind, after any clean-ups that are still running.
     func cleanUp(_ id: Int) {
         state.withLock { state in
             state.otherTasks += 1

@@ -4,8 +4,8 @@ import Synchronization
 
 /// The last retry policy that was read or written, with its JSON.
 ///
-/// Attempts that follow each other mostly have the same policy, and converting it takes a fifth of the time for an
-/// attempt that does nothing.
+/// Consecutive attempts usually have the same policy, and converting it takes a fifth of the time for an attempt that
+/// does nothing.
 enum LastRetryPolicy {
     private struct Pair: Sendable {
         var policy: RetryPolicy

@@ -13,7 +13,7 @@ public enum DaemonMessage: Hashable, Sendable {
     case stop(Lease, StopRequest)
     /// Asks whether inputs can be accepted. The worker answers with ``WorkerMessage/checked(id:refusals:)``.
     case check(id: Int, [PlannedInput])
-    /// The success of an attempt of a kind is durable, so that the worker can remove what it kept for another attempt.
+    /// The success of an attempt of a kind is durable, so the worker can remove data kept for another attempt.
     /// Another process of the worker may have run the attempt.
     case recorded(Lease, kind: String)
     /// Asks the worker to clean up after ended jobs. It answers with ``WorkerMessage/cleanedUp(id:isAnythingLeft:)``.

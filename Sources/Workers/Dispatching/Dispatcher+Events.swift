@@ -210,7 +210,7 @@ extension Dispatcher {
         letGoIfDone(worker, now, &actions)
     }
 
-    /// Ends a process that gets no more attempts as soon as it has no others.
+    /// Ends a process that gets no more attempts as soon as its last attempt has ended.
     private mutating func letGoIfDone(_ worker: WorkerID, _ now: Duration, _ actions: inout [Action]) {
         guard let member = members[worker], member.isReady || member.isStarting else { return }
         if !member.abandoned.isEmpty, member.attempts.count == member.abandoned.count {

@@ -32,7 +32,7 @@ struct Dispatcher {
         var longProbes = 14
         /// The time after which a suspect no longer keeps other suspects waiting.
         var probation = Duration.seconds(15)
-        /// The time after which a process without work is let go.
+        /// The time after which an idle process is drained.
         var idle = Duration.seconds(30)
         /// The time that a process has to introduce itself.
         var introduction = Duration.seconds(20)

@@ -37,7 +37,7 @@ extension Dispatcher.KillReason {
         switch self {
         case .notIntroduced(let limit): "did not introduce itself within \(limit.human)"
         case .hung(let limit): "gave no sign of life for \(limit.human)"
-        case .beganNothing(let limit): "sent no started for its jobs within \(limit.human)"
+        case .beganNothing(let limit): "did not report any of its jobs as started within \(limit.human)"
         case .abandonedAttempt, .violation, .didNotExit: nil
         }
     }
@@ -48,7 +48,7 @@ extension Dispatcher.KillReason {
         case .notIntroduced(let limit): "it did not introduce itself within \(limit.human)"
         case .abandonedAttempt: "an attempt in it did not stop in time"
         case .hung(let limit): "it gave no sign of life for \(limit.human)"
-        case .beganNothing(let limit): "it sent no started for its jobs within \(limit.human)"
+        case .beganNothing(let limit): "it did not report any of its jobs as started within \(limit.human)"
         case .violation: "it broke the protocol"
         case .didNotExit(let limit): "it did not exit within \(limit.human) after it was asked to"
         }

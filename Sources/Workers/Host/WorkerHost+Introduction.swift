@@ -26,7 +26,7 @@ extension WorkerHost {
         } then: { core in
             latch = core.dispatcher.mayLaunch(now: now) ? core.nextIntroduction : nil
         }
-        guard let latch else { throw .unusable("keeps ending; it starts again later") }
+        guard let latch else { throw .unusable("keeps exiting; it starts again later") }
         switch await latch.uncancellableWait() {
         case .announced(let announcement): return announcement
         case .refused(let refusals): throw .refused(refusals)
@@ -75,7 +75,7 @@ extension WorkerHost {
     /// Starts no further attempts. Running attempts continue, and their processes exit when they have ended.
     public func retire() { handle(.retire) }
 
-    /// Whether no process of a program is left that was retired or closed.
+    /// Whether the host was retired or closed, and all its processes have exited.
     public var hasClosed: Bool { closed.isOpen }
 
     /// Calls `body` whenever a process announces other kinds than the process before it. It replaces the former observer.
@@ -107,7 +107,7 @@ extension WorkerHost {
         }
         introduced(worker, .announced(announcement))
         if couldNotRun {
-            logger.notice("worker \(name): it runs now; its jobs no longer wait", metadata: metadata)
+            logger.notice("worker \(name): is running now; its jobs no longer wait", metadata: metadata)
         }
         if isNew { announcementObserver.withLock(\.self)?(announcement) }
     }

@@ -92,7 +92,7 @@ extension WorkerSnapshot {
 extension WorkerHost.Core {
     /// The reason why no attempt can begin, as a clause that follows the program's name.
     fileprivate func fault(isResting: Bool) -> String? {
-        if isResting { return lastExit ?? "keeps ending" }
+        if isResting { return lastExit ?? "keeps exiting" }
         // The kinds of a program are unknown until it has run once.
         return announcement == nil ? lastExit : nil
     }

@@ -9,7 +9,7 @@ import WorkerProtocol
 
 /// Runs the attempts of one worker program's kinds in its processes.
 ///
-/// Processes are launched when there is work for them and let go when they are idle. Everything that was passed to
+/// Processes are launched when there is work for them and drained when they are idle. Every attempt that was passed to
 /// ``run(_:)`` ends, whatever the processes do. The rules are those of the program's dispatcher.
 public final class WorkerHost: KindHost {
     struct Core {
@@ -29,7 +29,7 @@ public final class WorkerHost: KindHost {
         var exits: [Dispatcher.WorkerID: ExitedProcess] = [:]
         /// The fault for which a process is ended, such as breaking the protocol; a clause for people.
         var faults: [Dispatcher.WorkerID: String] = [:]
-        /// How the last process ended that was not asked to; a clause for people.
+        /// How the last process that was not asked to exit ended; a clause for people.
         var lastExit: String?
         var armed: Duration?
     }
@@ -186,7 +186,7 @@ public final class WorkerHost: KindHost {
     private func perform(_ work: Work) {
         for process in work.sends { process.flush() }
         for (process, reason) in work.kills {
-            logger.error("worker \(name): process \(process?.pid ?? 0) is ended: \(reason.text)", metadata: metadata)
+            logger.error("worker \(name): killing process \(process?.pid ?? 0): \(reason.text)", metadata: metadata)
             process?.kill()
         }
         for (worker, process) in work.examinations where process.isStopped { handle(.stopped(worker)) }
@@ -195,7 +195,7 @@ public final class WorkerHost: KindHost {
         // The first failure of a program that never ran is reported by the caller who asked for its introduction.
         if let rest = work.rest, core.withLock({ $0.announcement != nil }) {
             logger.error(
-                "worker \(name): its processes keep ending; its jobs wait, and it starts again in \(rest.human)",
+                "worker \(name): its processes keep exiting; its jobs wait, and it starts again in \(rest.human)",
                 metadata: metadata.merging(["HALYARD_EVENT": "worker-rests"]) { $1 })
         }
         if work.rest != nil { restObserver.withLock(\.self)?() }
@@ -286,7 +286,7 @@ public final class WorkerHost: KindHost {
             return .exited(worker)
         }
         core.withLock { $0.exits[worker] = nil }
-        // Whoever waits for it learns of the failure when the program already rests.
+        // A caller that waits for the introduction receives the failure only after the rest has begun.
         introduction?.open(with: .failed(fault ?? exit.clause))
         roomObserver.withLock(\.self)?()
     }

@@ -15,7 +15,7 @@ enum WorkerExit: Sendable, Hashable {
         switch self {
         case .notStarted(let reason): "could not be started (\(reason))"
         case .exited(let status): "exited with status \(status)"
-        case .signalled(let signal): "was ended by \(Self.name(of: signal))"
+        case .signalled(let signal): "was killed by \(Self.name(of: signal))"
         case .unknown: "ended"
         }
     }

@@ -178,7 +178,7 @@ import WorkerProtocol
     }
 
     @Test(arguments: [
-        ("workers: [/a]", "halyard.yaml:1: workers takes the names of programs"),
+        ("workers: [/a]", "halyard.yaml:1: workers takes the names of workers"),
         ("workers:\n  Photos: {command: [/a]}", "halyard.yaml:2: the name of a worker has up to 64 lower-case letters"),
         ("workers:\n  halyard-worker: {command: [/a]}", "halyard.yaml:2: workers.halyard-worker has the name of"),
         ("workers:\n  a: {}", "halyard.yaml:2: workers.a has no command; write command: [/path/of/the/program]"),
@@ -193,7 +193,7 @@ import WorkerProtocol
         ("workers:\n  a: {command: [/a], processes: 65}", "processes is \"65\"; write a whole number from 1 to 64"),
         ("workers:\n  a: {command: [/a], attempts: 0}", "attempts is \"0\"; write a whole number from 1 to 1024"),
         ("workers:\n  a: {command: [/a], environment: {A=B: c}}", "environment has a variable without a valid name"),
-        ("workers:\n  a: {command: [/a], environment: {A: [c]}}", "environment.A takes one text; put it in quotes"),
+        ("workers:\n  a: {command: [/a], environment: {A: [c]}}", "environment.A takes one string; put it in quotes"),
         ("workers:\n  a: {command: [/a], settings: 3}", "settings takes the settings of the program"),
         ("workers:\n  a: {command: [/a], settings: {b: .nan}}", "is not a JSON number"),
         ("wrokers: {}", "halyard.yaml:1: unknown key \"wrokers\"; did you mean \"workers\"?"),

@@ -212,7 +212,7 @@ import Testing
         let once = try bed.launch(["--once"])
         #expect(await once.waitForEnd() == .exited(74), "\(once.errors.text)")
         #expect(
-            once.errors.text.contains("Jobs are left that wait for a worker: worker sample could not be started"),
+            once.errors.text.contains("Some jobs still wait for a worker: worker sample could not be started"),
             "\(once.errors.text)")
         #expect(try await bed.ask("SELECT state FROM jobs ORDER BY job") == "ready\nsucceeded")
     }
@@ -231,7 +231,7 @@ import Testing
         try await bed.withDaemon { daemon in
             try await define("fragile", in: bed)
             try await bed.enqueue("fragile")
-            await daemon.errors.first { $0.contains("its processes keep ending") && $0.contains("starts again in 8s") }
+            await daemon.errors.first { $0.contains("its processes keep exiting") && $0.contains("starts again in 8s") }
             let resting = try await worker("fragile", in: bed)
             #expect((resting["crashes"]?.integer ?? 0) >= 5)
             let why = try await bed.halyard("why", "1").output

@@ -82,7 +82,7 @@ import Testing
         ),
         (
             #"{"program":["/bin/a"],"fields":{"output":{}}}"#,
-            "fields.output: the name has another meaning; rename the field"
+            "fields.output: the name is reserved; rename the field"
         ),
         (
             #"{"program":["/bin/a"],"exit":{"0":"retry"}}"#,
@@ -106,7 +106,7 @@ import Testing
         ),
         (
             #"{"program":["/bin/a"],"environment":{"A=B":"1"}}"#,
-            "environment.A=B: is not a name for a variable; use letters, digits and \"_\""
+            "environment.A=B: is not a valid variable name; use letters, digits and \"_\""
         ),
         (
             #"{"program":["/bin/a"],"limits":{"memory":"1KiB"}}"#,

@@ -78,7 +78,7 @@ class Attempt:
         self.lease = {"job": run["job"], "attempt": run["attempt"]}
         # The outputs of the dependencies, in order: {"kind": ..., "output": ...}.
         self.outputs = outputs
-        # Set when the attempt should stop. `for_good` then tells whether the job will not run again.
+        # Set when the attempt should stop. `for_good` is then true if the job will not run again.
         self.stopped = threading.Event()
         self.for_good = False
         self.children = []
