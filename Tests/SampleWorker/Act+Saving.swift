@@ -1,4 +1,5 @@
 import Jobs
+import OperationTypes
 
 extension Act {
     /// Saves checkpoints: the numbers from 1 to `number`.
@@ -8,6 +9,8 @@ extension Act {
         var results: [String] = []
         if atOnce {
             let tasks = (1...number).map { value in Task.immediate { await result(ofSaving: value, job) } }
+            // All of them have asked to save their values.
+            job.operation.report(OperationProgress(completed: Int64(number), unit: "values"))
             for task in tasks { results.append(await task.value) }
         } else {
             for value in 1...number { results.append(await result(ofSaving: value, job)) }

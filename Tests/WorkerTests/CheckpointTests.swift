@@ -49,6 +49,7 @@ import WorkerProtocol
     @Test func oneCheckpointIsOnItsWayAndTheNewestFollows() async throws {
         try await RunningWorker.with { worker in
             worker.send(.run(Run(job: 1, action: "save at once", number: 5)))
+            try await worker.progress(of: Self.first)
             for (id, value) in [(1, 1), (2, 5)] {
                 let expected = checkpoint(id, value)
                 try await worker.message { $0 == expected }
