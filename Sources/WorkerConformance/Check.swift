@@ -32,6 +32,8 @@ struct Check {
 
     private static let first = Lease(job: JobID(1), attempt: 1)
     private static let second = Lease(job: JobID(2), attempt: 3)
+    /// The next attempt of the job of ``first``.
+    private static let afterFirst = Lease(job: JobID(1), attempt: 2)
     /// More than a daemon could use.
     private static let futureVersion = 999
 
@@ -152,6 +154,38 @@ struct Check {
                 conversation.send(.stop(first, StopRequest(.cancelled, isForGood: true)), .ping(id: 1))
                 try conversation.answer("pong") { message in if case .pong = message { () } else { nil } }
             },
+            Check(
+                "checkpoint",
+                "It saves checkpoints while an attempt runs, and begins the next attempt with the last one."
+            ) {
+                program throws(Finding) in
+                let conversation = try program.startAndMeet()
+                conversation.send(program.run(first))
+                _ = try conversation.end(of: first)
+                guard let checkpoint = conversation.checkpoints[first] else { throw noCheckpoint }
+                let next = try program.startAndMeet()
+                next.send(program.run(afterFirst, checkpoint: checkpoint))
+                _ = try next.end(of: afterFirst)
+            },
+            Check("refused checkpoint", "It ends an attempt whose checkpoints are refused.") {
+                program throws(Finding) in
+                for reason in CheckpointRefusal.Reason.allCases {
+                    let conversation = try program.startAndMeet()
+                    conversation.checkpointRefusal = CheckpointRefusal(reason, message: "This is a test.")
+                    conversation.send(program.run(first))
+                    _ = try conversation.end(of: first)
+                    if conversation.checkpoints.isEmpty { throw noCheckpoint }
+                }
+            },
+            Check("foreign checkpoint", "It ends an attempt whose checkpoint another version of the worker saved.") {
+                program throws(Finding) in
+                let conversation = try program.startAndMeet()
+                conversation.send(
+                    program.run(first, checkpoint: JSONText(trusted: Array(#"{"of another version":[1]}"#.utf8))))
+                _ = try conversation.end(of: first)
+                conversation.send(.ping(id: 1))
+                try conversation.answer("pong") { message in if case .pong = message { () } else { nil } }
+            },
             Check("recorded", "It accepts the message recorded, and does not answer it.") { program throws(Finding) in
                 let conversation = try program.startAndMeet()
                 conversation.send(program.run(first))
@@ -163,6 +197,8 @@ struct Check {
             },
         ]
     }
+
+    private static var noCheckpoint: Finding { .skip("the attempt saved no checkpoint") }
 
     // MARK: Inquiries
 

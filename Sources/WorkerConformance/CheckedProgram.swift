@@ -28,8 +28,11 @@ struct CheckedProgram {
         return conversation
     }
 
-    func run(_ lease: Lease) -> DaemonMessage {
-        .run(Run(lease: lease, kind: kind, input: conformance.input, timeout: conformance.attemptLimit))
+    func run(_ lease: Lease, checkpoint: JSONText? = nil) -> DaemonMessage {
+        .run(
+            Run(
+                lease: lease, kind: kind, input: conformance.input, checkpoint: checkpoint,
+                timeout: conformance.attemptLimit))
     }
 }
 
@@ -41,6 +44,10 @@ final class CheckedConversation {
     private var given: Set<Lease> = []
     private var started: Set<Lease> = []
     private(set) var ended: [Lease: WorkerMessage] = [:]
+    /// The last checkpoint of each attempt.
+    private(set) var checkpoints: [Lease: JSONText] = [:]
+    /// Why every checkpoint is refused; nil if all are saved.
+    var checkpointRefusal: CheckpointRefusal?
 
     init(_ process: ProgramProcess, _ program: CheckedProgram) {
         self.process = process
@@ -128,12 +135,23 @@ final class CheckedConversation {
                 guard started.insert(lease).inserted else { throw Finding("it started \(lease.words) twice") }
             }
         case .progress(let lease, _): try requireRunning(lease, "progress")
+        case .checkpoint(let lease, let id, let value): try answerCheckpoint(value, id, of: lease)
         case .connections(let lease, _): try requireRunning(lease, "connections")
         case .succeeded(let lease, _, _): try end(lease, "succeeded", message)
         case .failed(let lease, _): try end(lease, "failed", message)
         case .kinds, .refused, .checked, .jobState, .cleanedUp, .pong: break
         }
         return message
+    }
+
+    private func answerCheckpoint(_ value: JSONText, _ id: Int, of lease: Lease) throws(Finding) {
+        try requireRunning(lease, "a checkpoint")
+        guard value.bytes.count <= Checkpoint.maxBytes else {
+            throw Finding(
+                "a checkpoint of \(lease.words) has \(value.bytes.count) bytes; the limit is \(Checkpoint.maxBytes)")
+        }
+        checkpoints[lease] = value
+        send(checkpointRefusal.map { .checkpointRefused(lease, id: id, $0) } ?? .checkpointed(lease, id: id))
     }
 
     private func requireRunning(_ lease: Lease, _ name: String) throws(Finding) {

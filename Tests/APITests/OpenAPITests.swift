@@ -112,6 +112,8 @@ import Testing
         }
         let claimed = try await server.claim()
         server.reports.report(claimed[0].lease.job, OperationProgress(completed: 1, total: 2, unit: "bytes"))
+        let save = json(#"{"done":1}"#)
+        #expect(try await server.store.save(save, under: claimed[0].lease, now: TestClock.start) == .saved)
         add("JobDetail", try await client.job(claimed[0].lease.job))
         let failure = JobFailure(code: "broken", message: "m", detail: json(#"{"a":1}"#))
         let log = ConnectionLog { TestClock.start }

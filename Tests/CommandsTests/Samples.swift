@@ -83,7 +83,9 @@ enum Samples {
             dependents: [
                 .init(job: JobID(97), definition: "notify", node: nil, state: .skipped, condition: .succeeded)
             ],
-            progress: OperationProgress(completed: 28_101_837, total: 67_108_864, unit: "bytes"))
+            progress: OperationProgress(completed: 28_101_837, total: 67_108_864, unit: "bytes"),
+            checkpoint: Checkpoint(
+                attempt: 2, savedAt: ago(70), value: JSONText(trusted: Array(#"{"offset":28101837}"#.utf8))))
     }()
 
     /// A diamond with a tail, an edge on `finished`, and a dependency outside the graph.

@@ -177,6 +177,43 @@ import Testing
         await store.close()
     }
 
+    @Test func aCheckpointWhoseCommitWasNotAnsweredIsSavedByTheNextTry() async throws {
+        _ = try await enqueue()
+        let claimed = try #require(try await claim().first)
+        try breakNextCommit(of: "checkpoint")
+        let save = CheckpointSave(lease: claimed.lease, value: JSONText(trusted: Array("[1]".utf8)))
+        let error = await #expect(throws: StoreError.self) { _ = try await store.save([save], by: holder, now: now) }
+        guard case .unanswered = error else { throw Unexpected() }
+        #expect(try await store.checkpoint(of: claimed.lease.job) == nil)
+        #expect(try await store.save([save], by: holder, now: now) == [.saved])
+        let end = AttemptEnd(lease: claimed.lease, ending: .interrupted)
+        let answer = try await store.exchange([end], claim: ClaimRequest(slots: 1), by: holder, now: now)
+        #expect(answer.claimed.map(\.checkpoint) == [save.value])
+        await store.close()
+    }
+
+    @Test func anEndWaitsForACheckpointThatABrokenConnectionStillSaves() async throws {
+        _ = try await enqueue()
+        let lease = try #require(try await claim().first).lease
+        let zombie = try Connection(to: database.url)
+        try zombie.run(
+            """
+            BEGIN;
+            INSERT INTO halyard.checkpoint (job, attempt, saved_ms, value)
+            SELECT job, attempt, 0, '1' FROM (SELECT job, attempt FROM halyard.running FOR KEY SHARE) AS held
+            """)
+        let (open, me, start) = (store, holder, now)
+        let end = AttemptEnd(lease: lease, ending: .succeeded(JSONText(trusted: Array("1".utf8))))
+        async let answer = open.exchange([end], claim: nil, by: me, now: start)
+        let waits =
+            "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        while try admin.run(waits).count == 0 { await Task.yield() }
+        try zombie.run("COMMIT")
+        #expect(try await answer.finished == [.recorded(.succeeded)])
+        #expect(try await store.checkpoint(of: lease.job) == nil)
+        await store.close()
+    }
+
     @Test func aTransactionOfABrokenConnectionIsEndedBeforeItsJobsAreRead() async throws {
         // A backend that still holds the lock of the life, as after a cut of the network.
         let zombie = try Connection(to: database.url)

@@ -28,6 +28,21 @@ func acknowledge(_ number: Int64) {
     guard write(record, bytes, bytes.count) == bytes.count else { exit(71) }
 }
 
+/// - Parameter version: A number that grows with each checkpoint of the job.
+func acknowledgeCheckpoint(_ job: JobID, version: Int) {
+    var bytes: [UInt8] = [UInt8(ascii: "c"), 0]
+    withUnsafeBytes(of: job.rawValue.littleEndian) { bytes += $0 }
+    withUnsafeBytes(of: Int32(4).littleEndian) { bytes += $0 }
+    withUnsafeBytes(of: Int32(version).littleEndian) { bytes += $0 }
+    guard write(record, bytes, bytes.count) == bytes.count else { exit(71) }
+}
+
+/// A checkpoint that needs several pages.
+func checkpoint(version: Int) -> JSONText {
+    let text = String(repeating: "x", count: 6000)
+    return JSONText(trusted: Array("{\"version\":\(version),\"text\":\"\(text)\"}".utf8))
+}
+
 func fail(_ error: any Error, _ status: Int32) -> Never {
     print("\(error)")
     exit(status)
@@ -78,19 +93,39 @@ do {
     let job = NewJob(definition: definition, input: input)
     let last = NewJob(
         definition: definition, dependencies: [NewDependency(on: .new(0)), NewDependency(on: .new(1))])
+    var versions: [JobID: Int] = [:]
     for round in 0..<rounds {
         let outcomes = try await store.enqueue([NewGraph(isGraph: true, jobs: [job, job, last])], now: now)
         guard case .enqueued(let receipt) = outcomes[0] else { exit(70) }
         acknowledge(receipt.jobs[0].rawValue)
         if round % 3 != 0 { continue }
         let claimed = try await store.exchange([], claim: ClaimRequest(slots: 2), now: now).claimed
-        let ends = claimed.map {
-            AttemptEnd(lease: $0.lease, ending: .succeeded(JSONText(trusted: Array("true".utf8))))
+        for job in claimed {
+            let version = job.checkpoint.flatMap(JSONObject.init)?["version"]?.integer ?? 0
+            // A job that an earlier process has claimed may have any.
+            if let known = versions[job.lease.job], known != Int(version) { exit(70) }
+            versions[job.lease.job] = Int(version)
         }
-        for result in try await store.exchange(ends, claim: nil, now: now).finished {
-            guard result == .recorded(.succeeded) else { exit(70) }
+        // Both with one commit, and then a further one.
+        for leases in [claimed.map(\.lease), claimed.suffix(1).map(\.lease)] where !leases.isEmpty {
+            for lease in leases { versions[lease.job]! += 1 }
+            let saves = leases.map { CheckpointSave(lease: $0, value: checkpoint(version: versions[$0.job]!)) }
+            let results = try await store.save(saves, by: try await store.anyHolder(now: now), now: now)
+            guard results.allSatisfy({ $0 == .saved }) else { exit(70) }
+            for lease in leases { acknowledgeCheckpoint(lease.job, version: versions[lease.job]!) }
         }
-        for end in ends { acknowledge(-end.lease.job.rawValue) }
+        // The last job of every other round runs again.
+        let ends = claimed.enumerated().map { index, job in
+            let runsAgain = round % 2 == 0 && index == claimed.count - 1
+            return AttemptEnd(
+                lease: job.lease,
+                ending: runsAgain ? .interrupted : .succeeded(JSONText(trusted: Array("true".utf8))))
+        }
+        let finished = try await store.exchange(ends, claim: nil, now: now).finished
+        for (end, result) in zip(ends, finished) {
+            guard case .recorded(let state) = result else { exit(70) }
+            if state == .succeeded { acknowledge(-end.lease.job.rawValue) }
+        }
     }
 } catch {
     await store.close()

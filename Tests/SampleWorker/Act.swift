@@ -74,6 +74,10 @@ struct Act: Kind {
             if input.action == "connect" { break }
             job.operation.report(OperationProgress(completed: 1, unit: "waiting"))
             await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+        case "checkpoint": return job.checkpoint ?? JSONText(string: "none")
+        case "save", "save at once":
+            return await save(input.number ?? 1, atOnce: input.action == "save at once", job)
+        case "save and leave": saveAndLeave(job)
         case "size": return JSONText(string: String(repeating: "x", count: number - 2))
         case "nul": return JSONText(trusted: Array(#""\u0000""#.utf8))
         case "fail with nul": throw ChosenFailure(code: "nul", description: "a\0b")

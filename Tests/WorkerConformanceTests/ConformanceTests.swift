@@ -6,10 +6,10 @@ import WorkerConformance
 @Suite struct ConformanceTests {
     @Test func aSwiftWorkerPassesEveryCheck() async {
         let results = await WorkerConformance(
-            command: [binary("SampleWorker")], input: JSONText(trusted: Array(#"{"action":"would end"}"#.utf8))
+            command: [binary("SampleWorker")], input: JSONText(trusted: Array(#"{"action":"save","number":2}"#.utf8))
         ).results()
         #expect(results.filter { $0.verdict != .passed }.isEmpty)
-        #expect(results.count == 16)
+        #expect(results.count == 19)
     }
 
     /// Each script is a worker with one defect.
@@ -44,6 +44,21 @@ import WorkerConformance
             "it started attempt 1 of job 9, which it was not given"
         ),
         (
+            Self.introduction + Self.start
+                + #"echo '{"type":"checkpoint","job":2,"attempt":1,"id":1,"checkpoint":1}'; sleep 600"#, "checkpoint",
+            "it sent a checkpoint for attempt 1 of job 2, which it was not given"
+        ),
+        (
+            Self.introduction + Self.start
+                + #"echo '{"type":"checkpoint","job":1,"attempt":1,"id":1,"checkpoint":1}'; read answer; sleep 600"#,
+            "refused checkpoint", "it did not answer within 1 seconds (expected the end of attempt 1 of job 1)"
+        ),
+        (
+            Self.introduction + Self.start
+                + #"printf '{"type":"checkpoint","job":1,"attempt":1,"id":1,"checkpoint":"%070000d"}\n' 0; sleep 600"#,
+            "checkpoint", "a checkpoint of attempt 1 of job 1 has 70002 bytes; the limit is 65536"
+        ),
+        (
             Self.introduction + "while read line; do :; done; sleep 600", "end of input",
             "it did not answer within 1 seconds"
         ),
@@ -65,6 +80,7 @@ import WorkerConformance
         #expect(results.dropFirst().allSatisfy { $0.verdict == .skipped })
     }
 
+    private static let start = #"read run; echo '{"type":"started","attempts":[{"job":1,"attempt":1}]}'; "#
     private static let introduction =
         #"read hello; echo '{"type":"kinds","protocol":1,"kinds":[{"name":"k"}]}'; "#
 }

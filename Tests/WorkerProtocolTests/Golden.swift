@@ -33,6 +33,25 @@ enum Golden {
             #"{"type":"run","job":7,"attempt":2,"kind":"greet","tries":1,"retry":{"tries":3,"delay":"exponential","initial":"1s","multiplier":2,"cap":"5m","jitter":"full","on":["busy"]},"timeout_ms":30000,"input":{}}"#
         ),
         (
+            .run(
+                Run(
+                    lease: lease, kind: "greet", input: .emptyObject,
+                    checkpoint: JSONText(trusted: Array(#"{"done":3}"#.utf8)))),
+            #"{"type":"run","job":7,"attempt":2,"kind":"greet","tries":0,"retry":{"tries":1,"delay":"none","jitter":"none","on":"retryable"},"checkpoint":{"done":3},"input":{}}"#
+        ), (.checkpointed(lease, id: 3), #"{"type":"checkpointed","job":7,"attempt":2,"id":3}"#),
+        (
+            .checkpointRefused(lease, id: 3, CheckpointRefusal(.tooLarge, message: "Save less.")),
+            #"{"type":"checkpoint_refused","job":7,"attempt":2,"id":3,"reason":"too_large","message":"Save less."}"#
+        ),
+        (
+            .checkpointRefused(lease, id: 3, CheckpointRefusal(.leaseLost, message: "Stop.")),
+            #"{"type":"checkpoint_refused","job":7,"attempt":2,"id":3,"reason":"lease_lost","message":"Stop."}"#
+        ),
+        (
+            .checkpointRefused(lease, id: 3, CheckpointRefusal(.notSaved, message: "Save later.")),
+            #"{"type":"checkpoint_refused","job":7,"attempt":2,"id":3,"reason":"not_saved","message":"Save later."}"#
+        ),
+        (
             .stop(lease, StopRequest(.cancelled, isForGood: true)),
             #"{"type":"stop","job":7,"attempt":2,"reason":"cancelled","for_good":true}"#
         ),
@@ -101,6 +120,10 @@ enum Golden {
         (
             .progress(lease, OperationProgress(completed: 3, unit: "")),
             #"{"type":"progress","job":7,"attempt":2,"completed":3,"unit":""}"#
+        ),
+        (
+            .checkpoint(lease, id: 3, JSONText(trusted: Array(#"{"done":3}"#.utf8))),
+            #"{"type":"checkpoint","job":7,"attempt":2,"id":3,"checkpoint":{"done":3}}"#
         ),
         (
             .connections(lease, JSONText(trusted: Array(#"[{"number":1}]"#.utf8))),

@@ -26,12 +26,14 @@ import WorkerProtocol
         let daemonTypes = Set(Golden.daemonMessages.map { name(of: $0.message) })
         #expect(
             daemonTypes == [
-                "hello", "output", "run", "stop", "check", "recorded", "cleanUp", "jobState", "ping", "drain",
+                "hello", "output", "run", "checkpointed", "checkpointRefused", "stop", "check", "recorded", "cleanUp",
+                "jobState", "ping", "drain",
             ])
         let workerTypes = Set(Golden.workerMessages.map { name(of: $0.message) })
         #expect(
             workerTypes == [
-                "kinds", "refused", "started", "progress", "connections", "succeeded", "failed", "checked", "jobState",
+                "kinds", "refused", "started", "progress", "checkpoint", "connections", "succeeded", "failed",
+                "checked", "jobState",
                 "cleanedUp", "pong",
             ])
     }
@@ -103,6 +105,11 @@ import WorkerProtocol
             "retry.tries: expected 1 to 1000, found 0"
         ),
         (#"{"type":"stop","job":1,"attempt":1}"#, "reason: is missing; it is required"),
+        (#"{"type":"checkpointed","job":1,"attempt":1}"#, "id: is missing; it is required"),
+        (
+            #"{"type":"checkpoint_refused","job":1,"attempt":1,"id":1,"reason":"too_large"}"#,
+            "message: is missing; it is required"
+        ),
         (#"{"type":"check","id":1,"inputs":[null]}"#, "inputs.0: is missing; it is required"),
         (
             #"{"type":"check","id":1,"inputs":[{"kind":"k","input":{}}]}"#, "inputs.0.stage: is missing; it is required"
@@ -142,6 +149,8 @@ import WorkerProtocol
             #"{"type":"connections","job":1,"attempt":1,"connections":{}}"#,
             "connections: expected a list, found an object"
         ),
+        (#"{"type":"checkpoint","job":1,"attempt":1,"checkpoint":1}"#, "id: is missing; it is required"),
+        (#"{"type":"checkpoint","job":1,"attempt":1,"id":1}"#, "checkpoint: is missing; it is required"),
         (#"{"type":"checked","id":1,"refusals":[{}]}"#, "refusals.0.message: is missing; it is required"),
     ])
     func invalidWorkerMessagesAreExplained(_ line: String, _ reason: String) {

@@ -11,46 +11,7 @@ import WorkerProtocol
 
 /// The daemon's side with real processes.
 @Suite struct WorkerHostTests {
-    /// A host of the sample worker, and the ends of the attempts that ran in it.
-    private final class Subject: Sendable {
-        let host: WorkerHost
-        private let ends = Mutex<[Lease: HostedEnd]>([:])
-        private let waiters = Mutex<[Lease: Latch<HostedEnd>]>([:])
-
-        init(_ command: [String] = [binary("SampleWorker")], limits: Dispatcher.Limits = .init()) {
-            let program = WorkerProgram(
-                name: "sample", command: command, processes: limits.processes, attempts: limits.attempts,
-                environment: ["PATH": "/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no"])
-            host = WorkerHost(
-                program, limits: limits, version: "0.1.0",
-                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-        }
-
-        /// Starts an attempt of a job of the kind `act`.
-        func start(
-            _ job: Int64, kind: String = "act", _ input: String, isSuspect: Bool = false,
-            onBegin: @escaping @Sendable () -> Void = {},
-            onProgress: @escaping @Sendable (OperationProgress) -> Void = { _ in }
-        ) {
-            let lease = Lease(job: JobID(job), attempt: 1)
-            let latch = Latch<HostedEnd>()
-            waiters.withLock { $0[lease] = latch }
-            host.run(
-                HostedAttempt(
-                    lease: lease, kind: kind, input: JSONText(trusted: Array(input.utf8)), isSuspect: isSuspect,
-                    onBegin: onBegin, onProgress: onProgress,
-                    onEnd: { end in
-                        // Every attempt ends once.
-                        #expect(!latch.isOpen)
-                        latch.open(with: end)
-                    }))
-            host.flush()
-        }
-
-        func end(of job: Int64) async -> HostedEnd? {
-            await waiters.withLock { $0[Lease(job: JobID(job), attempt: 1)] }?.uncancellableWait()
-        }
-    }
+    private typealias Subject = HostSubject
 
     private let lease = Lease(job: JobID(1), attempt: 1)
 

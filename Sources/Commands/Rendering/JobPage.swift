@@ -59,10 +59,16 @@ struct JobPage {
             ("finished", time(job.finishedAt)), ("tries", "\(job.tries) of \(job.maxTries)"),
             ("rescues", job.rescues > 0 ? "\(job.rescues)" : nil), ("repeats", job.repeats.map { "job \($0)" }),
             ("progress", detail.progress.map(ProgressText.line)),
-            ("log", log),
+            ("checkpoint", checkpoint), ("log", log),
             ("file", detail.file.map { "\($0.name), \(AmountText.bytes($0.size)), SHA-256 \($0.sha256)" }),
             ("input", job.input.map { "\($0.string.prefix(Self.valueLimit))" }),
         ]
+    }
+
+    private var checkpoint: StyledText? {
+        detail.checkpoint.map { checkpoint in
+            "attempt \(checkpoint.attempt), \(AmountText.bytes(Int64(checkpoint.value.bytes.count))), \(TimeText.both(checkpoint.savedAt, now: now))"
+        }
     }
 
     private var log: StyledText? {

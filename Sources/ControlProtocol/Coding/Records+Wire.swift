@@ -61,6 +61,16 @@ extension AttemptRecord: WireRecord {
     }
 }
 
+extension Checkpoint: WireRecord {
+    init(_ fields: inout some RecordFields<Self>) throws(ShapeProblem) {
+        let attempt = try fields("attempt", \.attempt)
+        let savedAt = try fields("saved_at", \.savedAt)
+        // The value itself may be null.
+        let value = try fields("value") { $0.value as JSONText? } ?? .null
+        self.init(attempt: attempt, savedAt: savedAt, value: value)
+    }
+}
+
 extension DependencyRecord: WireRecord {
     init(_ fields: inout some RecordFields<Self>) throws(ShapeProblem) {
         try self.init(

@@ -1,7 +1,8 @@
 import Jobs
 import OperationTypes
 
-/// Encoded as the job's own fields plus `progress`, `result`, `attempts`, `dependencies`, `dependents`, `log` and `file`.
+/// Encoded as the job's own fields plus `progress`, `result`, `attempts`, `dependencies`, `dependents`, `checkpoint`, `log`
+/// and `file`.
 extension JobDetail: WireRecord {
     init(_ fields: inout some RecordFields<Self>) throws(ShapeProblem) {
         let job = try fields.part(\.job)
@@ -9,7 +10,8 @@ extension JobDetail: WireRecord {
         try self.init(
             job: job, result: fields("result", \.result), attempts: fields("attempts", \.attempts),
             dependencies: fields("dependencies", \.dependencies), dependents: fields("dependents", \.dependents),
-            progress: progress, log: fields("log", \.log), file: fields("file", \.file))
+            progress: progress, checkpoint: fields("checkpoint", \.checkpoint), log: fields("log", \.log),
+            file: fields("file", \.file))
     }
 }
 

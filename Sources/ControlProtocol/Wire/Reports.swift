@@ -15,6 +15,8 @@ public struct JobDetail: Sendable, Hashable {
     public var dependents: [Neighbour]
     /// The last progress report of the running attempt; nil if there is none.
     public var progress: OperationProgress?
+    /// The last checkpoint that an attempt saved; nil if there is none or the job is final.
+    public var checkpoint: Checkpoint?
     /// The log of the last attempt that has one; nil if there is none.
     public var log: LogReport?
     /// The file that is the job's result; nil if there is none.
@@ -26,7 +28,8 @@ public struct JobDetail: Sendable, Hashable {
     /// Creates a detail from its parts.
     public init(
         job: JobRecord, result: JobResult?, attempts: [AttemptRecord], dependencies: [Neighbour],
-        dependents: [Neighbour], progress: OperationProgress?, log: LogReport? = nil, file: FileReport? = nil
+        dependents: [Neighbour], progress: OperationProgress?, checkpoint: Checkpoint? = nil, log: LogReport? = nil,
+        file: FileReport? = nil
     ) {
         self.job = job
         self.result = result
@@ -34,6 +37,7 @@ public struct JobDetail: Sendable, Hashable {
         self.dependencies = dependencies
         self.dependents = dependents
         self.progress = progress
+        self.checkpoint = checkpoint
         self.log = log
         self.file = file
     }

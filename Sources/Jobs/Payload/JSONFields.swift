@@ -71,6 +71,9 @@ public struct JSONFields {
     /// - Throws: ``ShapeProblem`` if the field is absent.
     public func json(_ name: String) throws(ShapeProblem) -> JSONText { try required(name, object[name]) }
 
+    /// Reads a value of any type, which may be null; nil if the field is absent.
+    package func optionalJSON(_ name: String) -> JSONText? { object[name] }
+
     /// Reads a string; nil if the field is absent.
     ///
     /// - Throws: ``ShapeProblem`` if the value is not a string.

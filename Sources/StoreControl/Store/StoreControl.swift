@@ -68,7 +68,8 @@ public final class StoreControl: JobControl {
             return JobDetail(
                 job: job, result: try await store.result(of: id), attempts: try await store.attempts(of: id),
                 dependencies: dependencies.jobs, dependents: dependents,
-                progress: job.state == .running ? daemon?.progress(id) : nil, log: log, file: file)
+                progress: job.state == .running ? daemon?.progress(id) : nil,
+                checkpoint: job.state.isFinal ? nil : try await store.checkpoint(of: id), log: log, file: file)
         } catch {
             throw ControlProblem(error)
         }

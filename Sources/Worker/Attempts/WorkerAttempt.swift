@@ -7,7 +7,7 @@ import WorkerProtocol
 ///
 /// No message about the attempt follows its end: ``end(_:)`` and every other message take the same lock.
 final class WorkerAttempt: Sendable {
-    private struct State {
+    struct State {
         var task: Task<Void, Never>?
         var stop: StopRequest?
         var isOver = false
@@ -15,6 +15,9 @@ final class WorkerAttempt: Sendable {
         var latestProgress: OperationProgress?
         var progressSentAt: ContinuousClock.Instant?
         var isProgressScheduled = false
+        var saves = SaveQueue<SaveWaiter>()
+        /// The number of the last `checkpoint` message.
+        var lastSave = 0
     }
 
     /// The minimum interval between two `progress` messages.
@@ -24,10 +27,10 @@ final class WorkerAttempt: Sendable {
     /// Nil if the worker lacks the kind.
     let kind: RunnableKind?
     private let dependencies: [DependencyOutput]
-    private let writer: MessageWriter
+    let writer: MessageWriter
     private let connections: ConnectionLog
     private let cancellation = CancellationTokenSource()
-    private let state = Mutex(State())
+    let state = Mutex(State())
 
     init(_ run: Run, kind: RunnableKind?, dependencies: [DependencyOutput], writer: MessageWriter) {
         self.run = run
@@ -67,8 +70,10 @@ final class WorkerAttempt: Sendable {
         JobContext(
             lease: lease,
             operation: OperationContext(attempt: lease.attempt, cancellation: cancellation.token) { self.report($0) },
+            checkpoint: run.checkpoint,
             isStoppedForGood: { self.isStoppedForGood },
             isLast: { self.wouldEnd(with: $0, isRetryable: $1) },
+            onSave: { value throws(CheckpointError) in try await self.save(value) },
             onEnqueue: { child in self.state.withLock { $0.children.append(child) } })
     }
 
@@ -99,12 +104,14 @@ final class WorkerAttempt: Sendable {
 
     /// Sends the end of the attempt. Nothing about the attempt is sent afterwards.
     func end(_ result: Result<JSONText, TryFailure>) {
-        let children = state.withLock { state in
+        let (children, unsaved) = state.withLock { state in
             state.isOver = true
             state.task = nil
-            return state.children
+            return (state.children, state.takeUnsaved(lease))
         }
-        var lines = connections.json.flatMap { WorkerMessage.connections(lease, $0).acceptableLine } ?? []
+        for waiter in unsaved.waiters { waiter.resume(returning: .failure(.leaseLost)) }
+        var lines = unsaved.line
+        lines += connections.json.flatMap { WorkerMessage.connections(lease, $0).acceptableLine } ?? []
         switch result {
         case .success(let output): lines += line(forSuccess: output, children)
         case .failure(let failure): lines += line(for: failure)

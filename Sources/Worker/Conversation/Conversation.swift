@@ -140,6 +140,8 @@ final class Conversation {
                 DependencyOutput(dependency: JobID(0), attempt: 0, kind: message.kind, output: message.output))
         case .run(let run):
             starting.append(try session.accept(run, outputs.removeValue(forKey: run.lease) ?? []))
+        case .checkpointed(let lease, let id): try session.answerSave(lease, id, nil)
+        case .checkpointRefused(let lease, let id, let refusal): try session.answerSave(lease, id, refusal)
         case .stop(let lease, let request):
             outputs[lease] = nil
             session.stop(lease, request)

@@ -87,6 +87,13 @@ final class WorkerSession: Sendable {
         Task { attempt.stop(request) }
     }
 
+    /// Passes the daemon's answer to a checkpoint on; does nothing if the attempt has ended.
+    ///
+    /// - Parameter refusal: The reason why the checkpoint was not saved; nil if it is durable.
+    func answerSave(_ lease: Lease, _ id: Int, _ refusal: CheckpointRefusal?) throws(WorkerProtocolProblem) {
+        try state.withLock({ $0.attempts[lease] })?.saveAnswered(id, refusal)
+    }
+
     private func end(_ attempt: WorkerAttempt, _ result: Result<JSONText, TryFailure>) {
         attempt.end(result)
         endIfIdle { $0.attempts[attempt.lease] = nil }
@@ -184,6 +191,7 @@ final class WorkerSession: Sendable {
     /// Stops everything, because there is nobody left to run it for, and ends the process when nothing runs any more.
     func endInput(with status: Int32) {
         for attempt in state.withLock({ Array($0.attempts.values) }) {
+            attempt.loseDaemon()
             // Nothing awaits this task. Closures of the kind run here and may block.
             Task { attempt.stop(StopRequest(.interrupted, isForGood: false)) }
         }

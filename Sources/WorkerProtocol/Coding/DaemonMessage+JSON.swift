@@ -11,6 +11,9 @@ extension DaemonMessage {
             case "hello": .hello(try Hello(fields))
             case "output": .output(try DependencyMessage(fields))
             case "run": .run(try Run(fields))
+            case "checkpointed": .checkpointed(try fields.lease(), id: try fields.id())
+            case "checkpoint_refused":
+                .checkpointRefused(try fields.lease(), id: try fields.id(), try CheckpointRefusal(fields))
             case "stop": .stop(try fields.lease(), try StopRequest(fields))
             case "check":
                 .check(
@@ -37,6 +40,14 @@ extension DaemonMessage {
             case .hello(let hello): hello.write(to: &line)
             case .output(let message): message.write(to: &line)
             case .run(let run): run.write(to: &line)
+            case .checkpointed(let lease, let id):
+                line.type("checkpointed", lease)
+                line.field("id", Int64(id))
+            case .checkpointRefused(let lease, let id, let refusal):
+                line.type("checkpoint_refused", lease)
+                line.field("id", Int64(id))
+                line.field("reason", refusal.reason.rawValue)
+                line.field("message", refusal.message)
             case .stop(let lease, let request):
                 line.type("stop", lease)
                 line.field("reason", request.reason.rawValue)
@@ -96,7 +107,8 @@ extension Run {
         if let policy = fields["retry"] { retry = try LastRetryPolicy.policy(of: policy) }
         self.init(
             lease: try fields.lease(), kind: try fields.required("kind", fields.string("kind")),
-            input: try fields.json("input"), tries: try fields.integer("tries", atLeast: 0) ?? 0, retry: retry,
+            input: try fields.json("input"), checkpoint: fields.optionalJSON("checkpoint"),
+            tries: try fields.integer("tries", atLeast: 0) ?? 0, retry: retry,
             timeout: try fields.milliseconds("timeout_ms"))
     }
 
@@ -106,7 +118,16 @@ extension Run {
         line.field("tries", Int64(tries))
         line.field("retry", LastRetryPolicy.json(of: retry))
         line.field("timeout_ms", timeout?.milliseconds)
+        line.field("checkpoint", checkpoint)
         line.field("input", input)
+    }
+}
+
+extension CheckpointRefusal {
+    fileprivate init(_ fields: JSONFields) throws(ShapeProblem) {
+        let reason = try fields.word("reason", of: Reason.allCases.map { ($0.rawValue, $0) })
+        self.init(
+            try fields.required("reason", reason), message: try fields.required("message", fields.string("message")))
     }
 }
 

@@ -19,6 +19,8 @@ extension WorkerMessage {
                     OperationProgress(
                         completed: Int64(try fields.required("completed", fields.integer("completed"))),
                         total: try fields.integer("total").map(Int64.init), unit: try fields.string("unit") ?? ""))
+            case "checkpoint":
+                .checkpoint(try fields.lease(), id: try fields.id(), try fields.json("checkpoint"))
             case "connections": .connections(try fields.lease(), try fields.array("connections"))
             case "succeeded":
                 .succeeded(
@@ -59,6 +61,10 @@ extension WorkerMessage {
                 line.field("completed", progress.completed)
                 line.field("total", progress.total)
                 line.field("unit", progress.unit)
+            case .checkpoint(let lease, let id, let value):
+                line.type("checkpoint", lease)
+                line.field("id", Int64(id))
+                line.field("checkpoint", value)
             case .connections(let lease, let connections):
                 line.type("connections", lease)
                 line.field("connections", connections)

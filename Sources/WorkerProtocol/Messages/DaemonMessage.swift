@@ -9,6 +9,10 @@ public enum DaemonMessage: Hashable, Sendable {
     case output(DependencyMessage)
     /// Starts an attempt. The worker answers with ``WorkerMessage/started(_:)``, and later with its end.
     case run(Run)
+    /// Answers ``WorkerMessage/checkpoint(_:id:_:)``: the checkpoint is durable.
+    case checkpointed(Lease, id: Int)
+    /// Answers ``WorkerMessage/checkpoint(_:id:_:)``: the checkpoint was not saved.
+    case checkpointRefused(Lease, id: Int, CheckpointRefusal)
     /// Asks a running attempt to stop. It is sent at most once for an attempt, and may arrive after its end.
     case stop(Lease, StopRequest)
     /// Asks whether inputs can be accepted. The worker answers with ``WorkerMessage/checked(id:refusals:)``.
@@ -74,6 +78,8 @@ public struct Run: Hashable, Sendable {
     public var kind: String
     /// The definition's input, overlaid by the job's input. The outputs of dependencies are not part of it.
     public var input: JSONText
+    /// The last checkpoint of an earlier attempt; nil if there is none.
+    public var checkpoint: JSONText?
     /// The number of tries that earlier attempts used up.
     public var tries: Int
     /// The policy that decides whether a failed attempt is followed by another one.
@@ -83,15 +89,40 @@ public struct Run: Hashable, Sendable {
 
     /// Creates a message.
     public init(
-        lease: Lease, kind: String, input: JSONText, tries: Int = 0, retry: RetryPolicy = .never,
-        timeout: Duration? = nil
+        lease: Lease, kind: String, input: JSONText, checkpoint: JSONText? = nil, tries: Int = 0,
+        retry: RetryPolicy = .never, timeout: Duration? = nil
     ) {
         self.lease = lease
         self.kind = kind
         self.input = input
+        self.checkpoint = checkpoint
         self.tries = tries
         self.retry = retry
         self.timeout = timeout
+    }
+}
+
+/// The reason why a checkpoint was not saved.
+public struct CheckpointRefusal: Hashable, Sendable {
+    /// The reasons.
+    public enum Reason: String, Hashable, Sendable, CaseIterable {
+        /// The checkpoint is larger than ``Checkpoint/maxBytes``.
+        case tooLarge = "too_large"
+        /// The attempt no longer holds its job.
+        case leaseLost = "lease_lost"
+        /// The store could not save it now. Saving again later may succeed.
+        case notSaved = "not_saved"
+    }
+
+    /// The reason.
+    public var reason: Reason
+    /// The reason and the remedy for people, in sentences.
+    public var message: String
+
+    /// Creates a refusal.
+    public init(_ reason: Reason, message: String) {
+        self.reason = reason
+        self.message = message
     }
 }
 

@@ -11,6 +11,9 @@ public enum WorkerMessage: Hashable, Sendable {
     case started([Lease])
     /// The progress of an attempt.
     case progress(Lease, OperationProgress)
+    /// A checkpoint of an attempt. The daemon answers with ``DaemonMessage/checkpointed(_:id:)`` or
+    /// ``DaemonMessage/checkpointRefused(_:id:_:)``.
+    case checkpoint(Lease, id: Int, JSONText)
     /// The requests that an attempt has sent so far: a JSON array of ``ConnectionRecord``. A later message replaces it.
     case connections(Lease, JSONText)
     /// An attempt succeeded. Its children are enqueued in the same transaction.

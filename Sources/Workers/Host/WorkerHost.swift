@@ -80,9 +80,12 @@ public final class WorkerHost: KindHost {
 
     // MARK: Attempts
 
+    /// The input must be smaller, so that its line has room for a checkpoint and the other fields.
+    static let maxInputBytes = WorkerProtocol.maxLineBytes - Checkpoint.maxBytes - 16_384
+
     public func run(_ attempt: HostedAttempt) {
         // The definition's and the job's input together can be longer than a line.
-        guard attempt.input.bytes.count < WorkerProtocol.maxLineBytes - 16_384 else {
+        guard attempt.input.bytes.count < Self.maxInputBytes else {
             return attempt.onEnd(
                 .failed(
                     .permanent(
@@ -259,17 +262,19 @@ public final class WorkerHost: KindHost {
     private func observer(of worker: Dispatcher.WorkerID) -> WorkerProcess.Observer {
         WorkerProcess.Observer(
             message: { [self] in receive($0, from: worker) },
-            violated: { [self] problem in
-                logger.error("worker \(name): broke the protocol: \(problem)", metadata: metadata)
-                let fault = "broke the protocol: \(problem)"
-                core.withLock { $0.faults[worker] = fault }
-                introduced(worker, .failed(fault))
-                handle(.violated(worker))
-            },
+            violated: { [self] problem in violated(worker, problem) },
             logged: { [self] lines in
                 for line in lines { logger.notice("worker \(name): \(line)", metadata: metadata) }
             },
             exited: { [self] exit, lines in exited(worker, exit, lines) })
+    }
+
+    func violated(_ worker: Dispatcher.WorkerID, _ problem: WorkerProtocolProblem) {
+        logger.error("worker \(name): broke the protocol: \(problem)", metadata: metadata)
+        let fault = "broke the protocol: \(problem)"
+        core.withLock { $0.faults[worker] = fault }
+        introduced(worker, .failed(fault))
+        handle(.violated(worker))
     }
 
     private func exited(_ worker: Dispatcher.WorkerID, _ exit: WorkerExit, _ lines: [String]) {
@@ -300,6 +305,7 @@ public final class WorkerHost: KindHost {
             handle(.began(worker, leases))
             for onBegin in begun { onBegin() }
         case .progress(let lease, let progress): attempt(lease, in: worker)?.onProgress(progress)
+        case .checkpoint(let lease, let id, let value): save(value, id, of: lease, in: worker)
         case .connections(let lease, let connections): attempt(lease, in: worker)?.onConnections(connections)
         case .succeeded(let lease, let output, let children):
             ended(lease, in: worker, .succeeded(output, children: children))
@@ -312,7 +318,7 @@ public final class WorkerHost: KindHost {
         }
     }
 
-    private func attempt(_ lease: Lease, in worker: Dispatcher.WorkerID) -> HostedAttempt? {
+    func attempt(_ lease: Lease, in worker: Dispatcher.WorkerID) -> HostedAttempt? {
         core.withLock { $0.dispatcher.worker(of: lease) == worker ? $0.attempts[lease] : nil }
     }
 
@@ -377,23 +383,5 @@ extension WorkerHost.Core {
             Crash(
                 of: program.name, exited.exit, fault: exited.fault, pid: exited.pid, others: others, lines: exited.lines
             ))
-    }
-}
-
-extension Run {
-    fileprivate init(_ attempt: HostedAttempt) {
-        self.init(
-            lease: attempt.lease, kind: attempt.kind, input: attempt.input, tries: attempt.tries, retry: attempt.retry,
-            timeout: attempt.timeout)
-    }
-}
-
-extension StopRequest {
-    fileprivate init(_ stop: HostedStop) {
-        switch stop {
-        case .cancelled: self.init(.cancelled, isForGood: true)
-        case .timedOut(let isForGood): self.init(.timedOut, isForGood: isForGood)
-        case .interrupted: self.init(.interrupted, isForGood: false)
-        }
     }
 }

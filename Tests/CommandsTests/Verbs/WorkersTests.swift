@@ -42,7 +42,7 @@ import Testing
             results.first?.string
                 == #"{"check":"introduction","result":"failed","rule":"It answers hello with the kinds that it runs.","reason":"/nowhere/worker cannot be started: No such file or directory"}"#
         )
-        #expect(results.count == 16)
+        #expect(results.count == 19)
     }
 
     private static func test(_ arguments: [String]) async -> (ExitCode, String) {

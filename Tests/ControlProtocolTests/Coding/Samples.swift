@@ -31,7 +31,8 @@ enum Samples {
         job: JobID(6), definition: "d", node: "n", state: .running, condition: .finished)
     static let detail = JobDetail(
         job: job, result: succeeded, attempts: [attempt], dependencies: [neighbour], dependents: [neighbour],
-        progress: OperationProgress(completed: 5, total: 10, unit: "bytes"))
+        progress: OperationProgress(completed: 5, total: 10, unit: "bytes"),
+        checkpoint: Checkpoint(attempt: 2, savedAt: moment, value: payload))
     static let counts: StateCounts = {
         var counts = StateCounts()
         for state in JobState.allCases { counts[state] = Int64(state.rawValue) * 1_000_000_000_000 }

@@ -1,3 +1,4 @@
+import Foundation
 import Jobs
 import OperationTypes
 import Synchronization
@@ -68,5 +69,42 @@ import Testing
         let text = "\(error)"
         #expect(text.contains(part), "\(text)")
         #expect(text.hasSuffix("."))
+    }
+
+    // MARK: The example of the manual
+
+    @Test func theExampleResumesAfterTheFilesThatItHasCounted() async throws {
+        let input = CountFiles.Input(files: ["a", "b", "c"])
+        await #expect(throws: CountFiles.Failure(code: "unreadable", description: "c")) {
+            try await CountFiles(contents: ["a": "1 2", "b": "3"]).run(input, job: context())
+        }
+        // The first two files are gone.
+        let next = context(saved.all.last)
+        let output = try await CountFiles(contents: ["c": "4 5 6"]).run(input, job: next)
+        #expect(output == CountFiles.Output(words: 6))
+    }
+
+    @Test func theExampleBeginsAgainIfTheCheckpointDoesNotFit() async throws {
+        let kind = CountFiles(contents: ["a": "1 2"])
+        let output = try await kind.run(CountFiles.Input(files: ["a"]), job: context(JSONText(string: "old")))
+        #expect(output == CountFiles.Output(words: 2))
+    }
+
+    @Test func theExampleContinuesIfOneSaveFailsAndStopsIfItsLeaseIsLost() async throws {
+        let kind = CountFiles(contents: ["a": "1 2"])
+        let input = CountFiles.Input(files: ["a", "a"])
+        let output = try await kind.run(input, job: context(nil, .notSaved(reason: "The disk is full.")))
+        #expect(output == CountFiles.Output(words: 4))
+        await #expect(throws: CountFiles.Failure.self) { try await kind.run(input, job: context(nil, .leaseLost)) }
+    }
+
+    @Test func theExampleOfTheManualIsTheOneTriedHere() throws {
+        let folder = URL(filePath: #filePath).deletingLastPathComponent()
+        let example = try String(contentsOf: folder.appending(path: "CountFiles.swift"), encoding: .utf8)
+        let page = try String(
+            contentsOf: folder.appending(path: "../../../Sources/Daemon/Daemon.docc/WritingAKind.md"), encoding: .utf8)
+        let begin = try #require(example.firstRange(of: "    func run(_ input: Input, job: JobContext)"))
+        let end = try #require(example[begin.lowerBound...].firstRange(of: "\n    }\n"))
+        #expect(page.contains(example[begin.lowerBound..<end.upperBound]))
     }
 }

@@ -27,7 +27,7 @@ struct DiskFile {
         case .failedSync(let reached): sync(failing: Set(reached))
         case .evict(let pages): for number in pages ?? Array(0..<pageCount) { evict(number) }
         case .remove: self = DiskFile()
-        case .link, .acknowledge: break
+        case .link, .acknowledge, .checkpoint: break
         }
     }
 

@@ -9,6 +9,8 @@ struct Image {
     /// The files, by their suffix after the database's name.
     let files: [String: [UInt8]]
     let acknowledged: [Int64]
+    /// The last acknowledged checkpoint of each job, by its version.
+    let checkpoints: [Int64: Int]
 
     /// The problems that occur when the database is opened on this disk.
     func problems() throws -> [String] {
@@ -31,7 +33,24 @@ struct Image {
             let isThere = try (number > 0 ? job : result).exists([.job <- abs(number)])
             if !isThere { problems.append("\(number) was acknowledged and is lost") }
         }
+        // A job that ends later has none, and a later one may be there that was not acknowledged.
+        let checkpoint = try connection.prepare(
+            """
+            SELECT 1
+            FROM   job
+            LEFT JOIN checkpoint ON checkpoint.job_id = job.id
+            WHERE  job.id = :job
+            AND    (state >= 4 OR checkpoint.value ->> '$.version' >= :version)
+            """, Parameter.self)
+        for (job, version) in checkpoints.sorted(by: { $0.key < $1.key })
+        where try !checkpoint.exists([.job <- job, .version <- version]) {
+            problems.append("checkpoint \(version) of job \(job) was acknowledged and is lost")
+        }
         let rules: [(String, SQL)] = [
+            (
+                "a final job has a checkpoint",
+                "SELECT count(*) FROM checkpoint JOIN job ON job.id = job_id WHERE state >= 4"
+            ),
             (
                 "a graph is there in part",
                 "SELECT count(*) FROM graph WHERE (SELECT count(*) FROM job WHERE graph_id = graph.id) <> 3"

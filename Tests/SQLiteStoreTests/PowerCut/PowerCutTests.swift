@@ -27,15 +27,18 @@ import Testing
         let disk = try FailingDisk()
         #expect(try await disk.run(.init(rounds: 80)) == 0)
         #expect(try disk.recording().acknowledgements > 100)
+        #expect(try disk.recording().checkpoints > 50)
         let problems = try check(disk, "no sync fails", seed: 41, limit: 200)
         #expect(problems == [])
     }
 
     /// Tests the test above: without a sync at each commit it must find losses.
-    @Test func aPowerCutWithoutSyncsLosesJobs() async throws {
+    @Test func aPowerCutWithoutSyncsLosesJobsAndCheckpoints() async throws {
         let disk = try FailingDisk()
         try await disk.run(.init(ignoresSyncsOfLog: true))
-        #expect(try !check(disk, "the log is not synced", seed: 41, limit: 60).isEmpty)
+        let problems = try check(disk, "the log is not synced", seed: 41, limit: 60)
+        #expect(problems.contains { !$0.hasPrefix("checkpoint") })
+        #expect(problems.contains { $0.hasPrefix("checkpoint") })
     }
 
     /// A chain of processes and their faults: a sync fails while the first process works or creates the database,

@@ -15,6 +15,8 @@ struct Recording {
         case link(to: Int)
         case remove
         case acknowledge(Int64)
+        /// A checkpoint of a job, with its version.
+        case checkpoint(Int64, version: Int)
     }
 
     static let suffixes = ["", "-wal", "-journal", "-new", "-new-journal"]
@@ -49,6 +51,7 @@ struct Recording {
                 case "l": .link(to: Int(bytes.first ?? 0))
                 case "u": .remove
                 case "a": .acknowledge(Int64(offset))
+                case "c": .checkpoint(Int64(offset), version: numbers()[0])
                 default: throw Malformed(description: "a record of kind \(kind)")
                 }
             at += count
@@ -57,6 +60,8 @@ struct Recording {
     }
 
     var acknowledgements: Int { steps.count { if case .acknowledge = $0.step { true } else { false } } }
+
+    var checkpoints: Int { steps.count { if case .checkpoint = $0.step { true } else { false } } }
 
     /// The contents of the disk after the last step.
     func finalDisk() -> [DiskFile] {
@@ -68,7 +73,7 @@ struct Recording {
     private static func apply(_ step: Step, to file: Int, of files: inout [DiskFile]) {
         switch step {
         case .link(let other): files[other] = files[file]
-        case .acknowledge: break
+        case .acknowledge, .checkpoint: break
         default: files[file].apply(step)
         }
     }
@@ -81,9 +86,14 @@ struct Recording {
         var random = SplitMix64(seed: seed)
         var files = Self.suffixes.map { _ in DiskFile() }
         var acknowledged: [Int64] = []
+        var checkpoints: [Int64: Int] = [:]
         let share = Double(limit) / Double(steps.count * 4)
         for (index, (file, step)) in steps.enumerated() {
-            if case .acknowledge(let number) = step { acknowledged.append(number) }
+            switch step {
+            case .acknowledge(let number): acknowledged.append(number)
+            case .checkpoint(let job, let version): checkpoints[job] = version
+            default: break
+            }
             Self.apply(step, to: file, of: &files)
             for survival in Survival.allCases where Double.random(in: 0..<1, using: &random) < share {
                 var contents: [String: [UInt8]] = [:]
@@ -93,7 +103,7 @@ struct Recording {
                 try body(
                     Image(
                         name: "a cut after step \(index) of \(steps.count), \(survival) survive, seed \(seed)",
-                        files: contents, acknowledged: acknowledged))
+                        files: contents, acknowledged: acknowledged, checkpoints: checkpoints))
             }
         }
     }

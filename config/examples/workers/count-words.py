@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A worker for Halyard in one file without dependencies. Copy it, and replace the kind `count-words` by your own.
+"""A worker for Halyard in one file without dependencies. Copy it, and replace the kinds by your own.
 
 Name it in halyard.yaml, and check it with: halyard workers test --input '{"text": "a b"}' -- ./count-words.py
 
@@ -7,15 +7,17 @@ The protocol is described in the documentation of Halyard, on the page "Worker p
 """
 import json
 import os
+import queue
 import sys
 import threading
 import traceback
 
 PROTOCOL = 1
 MAX_OUTPUT = 1 << 20
+MAX_CHECKPOINT = 64 << 10
 
 
-# The kind.
+# The kinds.
 
 def count_words(input, attempt):
     text = input.get("text")
@@ -42,6 +44,30 @@ def check_count_words(input, stage):
     return "text must be a string"
 
 
+def count_files(input, attempt):
+    """Saves a checkpoint after each file, so that another attempt resumes there."""
+    paths = input.get("paths")
+    if not isinstance(paths, list):
+        raise Failure("no_paths", "the input has no files; give the field paths")
+    done, words = 0, 0
+    checkpoint = attempt.checkpoint
+    # An earlier version of this program may have saved another form.
+    if isinstance(checkpoint, dict) and isinstance(checkpoint.get("done"), int):
+        done, words = checkpoint["done"], checkpoint["words"]
+    for path in paths[done:]:
+        if attempt.stopped.is_set():
+            raise Failure("stopped", "the attempt was asked to stop")
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                words += sum(len(line.split()) for line in file)
+        except OSError as error:
+            raise Failure("unreadable", "%s cannot be read: %s" % (path, error.strerror), retryable=True)
+        done += 1
+        attempt.save({"done": done, "words": words})
+        attempt.progress(done, len(paths), "files")
+    return {"words": words, "files": len(paths)}
+
+
 KINDS = {
     "count-words": {
         "run": count_words,
@@ -50,6 +76,13 @@ KINDS = {
             "summary": "Counts the words of a text",
             "accepts": "AnyOutput",
             "fields": [{"name": "text", "shape": "string", "summary": "the text", "from_dependency": True}],
+        },
+    },
+    "count-files": {
+        "run": count_files,
+        "announcement": {
+            "summary": "Counts the words of text files",
+            "fields": [{"name": "paths", "shape": "array", "summary": "the files", "required": True}],
         },
     },
 }
@@ -78,6 +111,10 @@ class Attempt:
         self.lease = {"job": run["job"], "attempt": run["attempt"]}
         # The outputs of the dependencies, in order: {"kind": ..., "output": ...}.
         self.outputs = outputs
+        # What an earlier attempt of the job saved last, or None.
+        self.checkpoint = run.get("checkpoint")
+        self.saves = 0
+        self.answers = queue.SimpleQueue()
         # Set when the attempt should stop. `for_good` is then true if the job will not run again.
         self.stopped = threading.Event()
         self.for_good = False
@@ -88,6 +125,21 @@ class Attempt:
         if total is not None:
             message["total"] = total
         self.worker.send(message)
+
+    def save(self, checkpoint):
+        """Saves where another attempt of the job can resume, and returns when that survives a crash.
+
+        It costs a write to the disk. If the daemon cannot save it, the attempt goes on with the former checkpoint.
+        """
+        if len(encode(checkpoint)) > MAX_CHECKPOINT:
+            raise ValueError("the checkpoint is too large; write a file and save its path")
+        self.saves += 1
+        self.worker.send({"type": "checkpoint", **self.lease, "id": self.saves, "checkpoint": checkpoint})
+        answer = self.answers.get()
+        if answer["type"] == "checkpoint_refused":
+            if answer["reason"] == "lease_lost":
+                raise Failure("lease_lost", answer["message"])
+            print(answer["message"], file=sys.stderr)
 
     def enqueue(self, definition, input=None, queue=None, priority=None):
         """Enqueues a job together with the success of this attempt."""
@@ -124,6 +176,7 @@ class Worker:
         os.dup2(2, 1)
         self.lock = threading.Lock()
         self.attempts = {}
+        self.draining = False
         self.outputs = {}
 
     def send(self, message):
@@ -133,10 +186,13 @@ class Worker:
                 line = line[self.output.write(line):]
 
     def run(self, attempt):
-        end = attempt.end()
-        key = (attempt.lease["job"], attempt.lease["attempt"])
-        self.attempts.pop(key)
-        self.send(end)
+        self.send(attempt.end())
+        del self.attempts[attempt.lease["job"], attempt.lease["attempt"]]
+        self.exit_if_drained()
+
+    def exit_if_drained(self):
+        if self.draining and not self.attempts:
+            os._exit(0)
 
     def receive(self, message):
         kind = message["type"]
@@ -147,15 +203,18 @@ class Worker:
             self.outputs.setdefault(key, []).append(message)
         elif kind == "run":
             attempt = Attempt(self, message, self.outputs.pop(key, []))
-            thread = threading.Thread(target=self.run, args=(attempt,), daemon=True)
-            self.attempts[key] = (attempt, thread)
+            self.attempts[key] = attempt
             self.send({"type": "started", "attempts": [attempt.lease]})
-            thread.start()
+            threading.Thread(target=self.run, args=(attempt,), daemon=True).start()
         elif kind == "stop":
-            attempt, _ = self.attempts.get(key, (None, None))
+            attempt = self.attempts.get(key)
             if attempt:
                 attempt.for_good = message["for_good"]
                 attempt.stopped.set()
+        elif kind in ("checkpointed", "checkpoint_refused"):
+            attempt = self.attempts.get(key)
+            if attempt:
+                attempt.answers.put(message)
         elif kind == "check":
             self.send({"type": "checked", "id": message["id"], "refusals": [refusal(i) for i in message["inputs"]]})
         elif kind == "clean_up":
@@ -163,9 +222,9 @@ class Worker:
         elif kind == "ping":
             self.send({"type": "pong", "id": message["id"]})
         elif kind == "drain":
-            for _, thread in list(self.attempts.values()):
-                thread.join()
-            sys.exit(0)
+            # Goes on reading: the attempts that run may wait for answers to their checkpoints.
+            self.draining = True
+            self.exit_if_drained()
 
     def introduce(self, hello):
         if hello["protocol"] != PROTOCOL:
