@@ -379,7 +379,7 @@ let package = Package(
             [
                 "CLinux", "Client", "ControlProtocol", "HalyardClient", "JobFiles", "Jobs", "OperationTypes",
                 "Programs", "Runner", "SQLiteStore", "SampleWorker", "Settings", "Stores", "Systemd",
-                "WorkerProtocol", "halyard-worker", "halyardd", logging,
+                "WorkerProtocol", "Workers", "halyard-worker", "halyardd", logging,
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
         executable("halyardd", ["Daemon"], linking: staticCPlusPlus + staticUnwinder),
