@@ -378,7 +378,7 @@ let package = Package(
             [
                 "CLinux", "Client", "ControlProtocol", "HalyardClient", "JobFiles", "Jobs", "OperationTypes",
                 "PostgreSQL", "PostgresServer", "Programs", "Runner", "SQLiteStore", "SampleWorker", "Settings",
-                "Stores", "Systemd", "WorkerProtocol", "halyard-worker", "halyardd", logging,
+                "Stores", "Systemd", "WorkerProtocol", "Workers", "halyard-worker", "halyardd", logging,
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
         executable("halyardd", ["Daemon"], linking: staticCPlusPlus + staticUnwinder),

@@ -34,6 +34,11 @@ extension ProcessesTests {
             #expect(await running.end()?.status == .exited(12))
         }
 
+        @Test func tenGigabytesOfPrivateMemoryAreRefused() async throws {
+            let running = try Running.probe("allocate", "10240") { $0.limits.data = 256 << 20 }
+            #expect(await running.end()?.status == .exited(12))
+        }
+
         @Test func aHundredThousandDescriptorsAreRefused() async throws {
             let running = try Running.probe("open", "100000") { $0.limits.descriptors = 64 }
             // Three are open from the start.

@@ -19,6 +19,7 @@ import WorkerProtocol
                 }
                 return WorkerKinds([Echo()], warnings: ["sample.mode is good for \(hello.attempts) attempts"])
             }
+        case "hostile": await WorkerCommand.run([Harm(), Echo()])
         case "duplicate": await WorkerCommand.run([Echo(), Echo()])
         default: await WorkerCommand.run(kinds, version: "1.0")
         }

@@ -1,4 +1,5 @@
 import Jobs
+import Workers
 
 extension DaemonConfiguration {
     /// A program that the administrator named under `workers`. It speaks the worker protocol and runs kinds of its own.
@@ -11,6 +12,8 @@ extension DaemonConfiguration {
         public var processes: Int
         /// The maximum number of attempts at once in each process, 1 to 1024. Default: 8.
         public var attempts: Int
+        /// The limits of each process.
+        public var limits: WorkerProgram.Limits
         /// Variables to add to the environment of the processes, or to replace in it.
         public var environment: [String: String]
         /// The settings for the program, a JSON object. The daemon does not interpret them.
@@ -18,13 +21,15 @@ extension DaemonConfiguration {
 
         /// Creates a worker with the default limits, without settings.
         public init(
-            name: String, command: [String], processes: Int = 1, attempts: Int = 8, environment: [String: String] = [:],
+            name: String, command: [String], processes: Int = 1, attempts: Int = 8,
+            limits: WorkerProgram.Limits = .init(), environment: [String: String] = [:],
             settings: JSONText = .emptyObject
         ) {
             self.name = name
             self.command = command
             self.processes = processes
             self.attempts = attempts
+            self.limits = limits
             self.environment = environment
             self.settings = settings
         }

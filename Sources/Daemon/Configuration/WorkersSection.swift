@@ -1,6 +1,7 @@
 import Definitions
 import Jobs
 import Settings
+import Workers
 import YAML
 
 /// Reads the programs under `workers` in the configuration file.
@@ -12,7 +13,8 @@ struct WorkersSection {
     private(set) var problems: [(line: Int, text: String)] = []
 
     static let key = "workers"
-    private static let members = ["command", "processes", "attempts", "environment", "settings"]
+    private static let members = ["command", "processes", "attempts", "limits", "environment", "settings"]
+    private static let limits = ["memory", "processes", "descriptors"]
 
     /// - Parameter line: The line of the key `workers`.
     init(_ node: YAMLNode, line: Int) {
@@ -73,6 +75,7 @@ struct WorkersSection {
                 worker.processes = number(member.value, own, DaemonConfiguration.Worker.processLimits) ?? 1
             case "attempts":
                 worker.attempts = number(member.value, own, DaemonConfiguration.Worker.attemptLimits) ?? 1
+            case "limits": worker.limits = limits(member.value, own)
             case "environment": worker.environment = environment(member.value, own)
             case "settings": worker.settings = settings(member.value, own)
             default:
@@ -113,6 +116,36 @@ struct WorkersSection {
         let found = node.scalar.map { " is \"\($0.text)\"" } ?? " takes one value"
         refuse(node.line, "\(key)\(found); write a whole number from \(range.lowerBound) to \(range.upperBound)")
         return nil
+    }
+
+    private mutating func limits(_ node: YAMLNode, _ key: String) -> WorkerProgram.Limits {
+        typealias Limits = WorkerProgram.Limits
+        var limits = Limits()
+        guard case .mapping(let members) = node.content else {
+            refuse(node.line, "\(key) takes limits; write {memory: 2GiB, processes: 64, descriptors: 1024}")
+            return limits
+        }
+        for member in members {
+            let name = member.name.scalar?.text ?? ""
+            let own = "\(key).\(name)"
+            switch name {
+            case "memory":
+                let range = Limits.memoryRange
+                if let size = member.value.scalar.flatMap({ ByteSize($0.text) }), range.contains(size.bytes) {
+                    limits.memory = size.bytes
+                } else {
+                    refuse(member.value.line, "\(own) takes \(ByteSize.validText(in: range))")
+                }
+            case "processes": limits.processes = number(member.value, own, Limits.processRange) ?? 1
+            case "descriptors": limits.descriptors = number(member.value, own, Limits.descriptorRange) ?? 1
+            default:
+                refuse(
+                    member.name.line,
+                    NearestName.unknown(
+                        "key", own, among: Self.limits.map { "\(key).\($0)" }, listing: "the keys are"))
+            }
+        }
+        return limits
     }
 
     private mutating func environment(_ node: YAMLNode, _ key: String) -> [String: String] {

@@ -10,7 +10,7 @@ extension DaemonConfiguration {
             + workers.map { worker in
                 WorkerProgram(
                     name: worker.name, command: worker.command, processes: worker.processes, attempts: worker.attempts,
-                    settings: worker.settings,
+                    limits: worker.limits, settings: worker.settings,
                     environment: environment(in: surroundings).merging(worker.environment) { $1 })
             }
     }

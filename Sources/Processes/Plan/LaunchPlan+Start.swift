@@ -95,7 +95,8 @@ extension ProcessLimits {
             UInt64(max(0, time.components.seconds)) + (time.components.attoseconds > 0 ? 1 : 0)
         }
         return [
-            limit(RLIMIT_CORE, 0), limit(RLIMIT_AS, addressSpace), limit(RLIMIT_CPU, seconds, margin: 2),
+            limit(RLIMIT_CORE, 0), limit(RLIMIT_AS, addressSpace), limit(RLIMIT_DATA, data),
+            limit(RLIMIT_CPU, seconds, margin: 2),
             limit(RLIMIT_FSIZE, fileSize), limit(RLIMIT_NOFILE, descriptors), limit(__RLIMIT_NPROC, processes),
         ].compactMap(\.self)
     }

@@ -6,6 +6,9 @@ public struct ProcessLimits: Sendable, Equatable {
     /// The address space in bytes (`RLIMIT_AS`). Programs that reserve address space without using it, such as Java and
     /// Node.js, need far more than their memory.
     public var addressSpace: UInt64?
+    /// The private memory that the process can write to, in bytes (`RLIMIT_DATA`): its heap and its stacks, also those parts
+    /// that it does not use. Address space that is only reserved does not count.
+    public var data: UInt64?
     /// The processor time (`RLIMIT_CPU`), rounded up to seconds. The process gets SIGXCPU at the limit and SIGKILL two
     /// seconds of processor time later.
     public var processorTime: Duration?
@@ -18,10 +21,11 @@ public struct ProcessLimits: Sendable, Equatable {
     public var processes: UInt64?
 
     public init(
-        addressSpace: UInt64? = nil, processorTime: Duration? = nil, fileSize: UInt64? = nil,
+        addressSpace: UInt64? = nil, data: UInt64? = nil, processorTime: Duration? = nil, fileSize: UInt64? = nil,
         descriptors: UInt64? = 1024, processes: UInt64? = nil
     ) {
         self.addressSpace = addressSpace
+        self.data = data
         self.processorTime = processorTime
         self.fileSize = fileSize
         self.descriptors = descriptors

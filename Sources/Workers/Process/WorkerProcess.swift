@@ -72,11 +72,17 @@ final class WorkerProcess: Sendable {
             environment: program.environment)
         plan.descriptors = [0: ends.input, 1: ends.output, 2: ends.errors]
         plan.adoptsOrphans = true
+        let limits = program.limits
         do throws(CgroupProblem) {
-            plan.group = try groups?.makeGroup()
+            plan.group = try groups?.makeGroup(
+                limits: CgroupLimits(memory: UInt64(limits.memory), processes: UInt64(limits.processes)))
         } catch {
             observer.logged(["its process has no cgroup: \(error)"])
         }
+        let controllers = plan.group == nil ? [] : groups?.controllers ?? []
+        plan.limits = ProcessLimits(descriptors: UInt64(limits.descriptors))
+        if !controllers.contains(.memory) { plan.limits.data = UInt64(limits.memory) }
+        if !controllers.contains(.pids) { plan.limits.processes = UInt64(limits.processes) + UserThreads.count() }
         defer { ends.close() }
         do throws(LaunchError) {
             let launched = try plan.launch { [self] (end: ProcessEnd) in

@@ -4,6 +4,7 @@ import Settings
 import Systemd
 import Testing
 import WorkerProtocol
+import Workers
 
 @testable import Daemon
 
@@ -164,6 +165,7 @@ import WorkerProtocol
                 command: [/b]
                 processes: 64
                 attempts: 1024
+                limits: {memory: 512MiB, processes: 64, descriptors: 4096}
                 environment: {LANG: C.UTF-8, N: 3}
                 settings: {photos.folder: /srv, sizes: [320, "640"], deep: {on: true}}
               a.1_x-y: {command: [/a]}
@@ -171,9 +173,12 @@ import WorkerProtocol
         #expect(configuration.workers.map(\.name) == ["b", "a.1_x-y"])
         let worker = try #require(configuration.workers.first)
         #expect(worker.processes == 64 && worker.attempts == 1024)
+        #expect(worker.limits.memory == 512 << 20)
+        #expect(worker.limits.processes == 64 && worker.limits.descriptors == 4096)
+        #expect(configuration.workers.last?.limits == WorkerProgram.Limits())
         #expect(worker.environment == ["LANG": "C.UTF-8", "N": "3"])
         #expect(worker.settings.string == #"{"photos.folder":"/srv","sizes":[320,"640"],"deep":{"on":true}}"#)
-        #expect(configuration.places.place(ofWorker: "b", setting: "sizes", entry: 1).hasSuffix("halyard.yaml:7"))
+        #expect(configuration.places.place(ofWorker: "b", setting: "sizes", entry: 1).hasSuffix("halyard.yaml:8"))
         #expect(configuration.places.place(ofWorker: "b", setting: "none").hasSuffix("halyard.yaml:2"))
     }
 
@@ -192,6 +197,10 @@ import WorkerProtocol
         ),
         ("workers:\n  a: {command: [/a], processes: 65}", "processes is \"65\"; write a whole number from 1 to 64"),
         ("workers:\n  a: {command: [/a], attempts: 0}", "attempts is \"0\"; write a whole number from 1 to 1024"),
+        ("workers:\n  a: {command: [/a], limits: 3}", "limits takes limits; write {memory: 2GiB"),
+        ("workers:\n  a: {command: [/a], limits: {memory: 1KiB}}", "limits.memory takes a number with a unit"),
+        ("workers:\n  a: {command: [/a], limits: {processes: 1}}", "processes is \"1\"; write a whole number from 32"),
+        ("workers:\n  a: {command: [/a], limits: {files: 9}}", "unknown key \"workers.a.limits.files\""),
         ("workers:\n  a: {command: [/a], environment: {A=B: c}}", "environment has a variable without a valid name"),
         ("workers:\n  a: {command: [/a], environment: {A: [c]}}", "environment.A takes one string; put it in quotes"),
         ("workers:\n  a: {command: [/a], settings: 3}", "settings takes the settings of the program"),

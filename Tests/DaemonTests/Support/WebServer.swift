@@ -16,6 +16,8 @@ final class WebServer: Sendable {
     private let listener: Int32
     private let gate = Gate()
     private let received = Mutex([String: Int]())
+    /// Further documents by their path.
+    let documents = Mutex<[String: (type: String, content: [UInt8])]>([:])
     /// The answer to each PUT.
     let uploadStatus = Mutex("201 Created")
 
@@ -100,7 +102,10 @@ final class WebServer: Sendable {
             }
             // Repeats the request, as a server in debug mode does.
             let echo = path.hasPrefix("/echo/") ? lines.dropFirst().joined(separator: "<br>") : ""
-            let body = "<!DOCTYPE html><html><head><title>Page \(path)</title></head><body>\(echo)</body></html>"
+            let page = "<!DOCTYPE html><html><head><title>Page \(path)</title></head><body>\(echo)</body></html>"
+            let document = method == "PUT" ? nil : documents.withLock { $0[path] }
+            let body = document?.content ?? Array(page.utf8)
+            let type = document?.type ?? "text/html; charset=utf-8"
             let status =
                 path.hasPrefix("/status/")
                 ? "\(path.dropFirst(8).prefix { $0 != "/" }) X"
@@ -110,10 +115,9 @@ final class WebServer: Sendable {
             let next = Int(path.drop { $0 != "?" && !$0.isNumber }.prefix { $0.isNumber }) ?? 0
             let place =
                 path.hasPrefix("/hop/") ? "Location: /\(next > 1 ? "hop/\(next - 1)" : "page/1")?token=canary\r\n" : ""
-            var answer =
-                "HTTP/1.1 \(status)\r\n\(place)Content-Type: text/html; charset=utf-8\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
-            if method != "HEAD" { answer += body }
-            let bytes = Array(answer.utf8)
+            let answer =
+                "HTTP/1.1 \(status)\r\n\(place)Content-Type: \(type)\r\nContent-Length: \(body.count)\r\n\r\n"
+            let bytes = Array(answer.utf8) + (method == "HEAD" ? [] : body)
             guard send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else { return }
         }
     }

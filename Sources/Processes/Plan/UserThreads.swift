@@ -1,9 +1,10 @@
 import Glibc
 
 /// The threads of all processes of this process's user.
-enum UserThreads {
-    /// The number of threads that run now. Processes that end during the count may be missing.
-    static func count() -> UInt64 {
+public enum UserThreads {
+    /// The number of threads that run now, which ``ProcessLimits/processes`` includes. Processes that end during the count
+    /// may be missing.
+    public static func count() -> UInt64 {
         guard let folder = opendir("/proc") else { return 0 }
         defer { closedir(folder) }
         var count: UInt64 = 0
