@@ -182,6 +182,45 @@ extension Check {
             try expectEqual(try await bench.end(lease, .succeeded(JSONText("1"), children: [child])), .leaseLost)
             try expectEqual(try await bench.store.jobs(JobFilter()).map(\.id), [job])
         },
+        Check("p4AChildMayDependOnTheJobThatEnqueuesIt") { bench in
+            let (job, lease) = try await bench.startJob()
+            let children = [DependencyCondition.succeeded, .finished].map { condition in
+                NewGraph(isGraph: false, jobs: [bench.job(after: [.existing(job, condition)])])
+            }
+            try expectEqual(
+                try await bench.end(lease, .succeeded(JSONText("1"), children: children)), .recorded(.succeeded))
+            try expectEqual(try await bench.claim().count, 2)
+        },
+        Check("p4ChildrenMayDependOnJobsThatEndInTheSameExchange") { bench in
+            let jobs = [try await bench.startJob(), try await bench.startJob(), try await bench.startJob()]
+            func child(after job: JobID) -> [NewGraph] {
+                [NewGraph(isGraph: false, jobs: [bench.job(after: [.existing(job)])])]
+            }
+            // The first two depend on each other's jobs, and the last one on a job that fails.
+            let one = JSONText("1")
+            let exchange = try await bench.exchange([
+                AttemptEnd(lease: jobs[0].lease, ending: .succeeded(one, children: child(after: jobs[1].job))),
+                AttemptEnd(lease: jobs[1].lease, ending: .succeeded(one, children: child(after: jobs[0].job))),
+                AttemptEnd(lease: jobs[2].lease, ending: .failed(.broken)),
+            ])
+            try expectEqual(
+                exchange.finished, [.recorded(.succeeded), .recorded(.succeeded), .recorded(.failed)])
+            try expectEqual(try await bench.claim().count, 2)
+        },
+        Check("p4ChildrenOfOneExchangeMayShareAKey") { bench in
+            let jobs = [try await bench.startJob(), try await bench.startJob()]
+            let one = JSONText("1")
+            let ends = jobs.map { job in
+                let key = IdempotencyKey(name: "k", fingerprint: 7)
+                return AttemptEnd(
+                    lease: job.lease,
+                    ending: .succeeded(
+                        one, children: [NewGraph(isGraph: false, jobs: [bench.job()], key: key)]))
+            }
+            try expectEqual(
+                try await bench.exchange(ends).finished, [.recorded(.succeeded), .recorded(.succeeded)])
+            try expectEqual(try await bench.claim().count, 1)
+        },
         Check("aJobThatRepeatsAnotherNamesIt") { bench in
             let first = try await bench.enqueue(bench.job())
             try await bench.runOne(.failed(.broken))

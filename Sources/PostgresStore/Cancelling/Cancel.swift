@@ -18,7 +18,7 @@ extension Writer {
             if missing.isEmpty { break }
             let exists = try run(Statements.existing, .jobs(missing)).map { $0.job(0) }
             if exists.isEmpty { break }
-            // Locks rows in the order of states from last to first, as the end of an attempt does.
+            // Locks rows in the order of states from last to first, and of numbers, as the end of an attempt does.
             try run(Statements.running, .jobs(exists), .time(now)).forEach { row in
                 results[row.job(0)] = .requested
                 notes[row.job(0)] = JobChange(
@@ -85,11 +85,19 @@ extension Writer {
         ]
         static let running = Statement(
             """
+            WITH locked AS MATERIALIZED (
+                SELECT   job
+                FROM     halyard.running
+                WHERE    job = ANY ($1::bigint[])
+                AND      cancel_ms IS NULL
+                ORDER BY job
+                FOR UPDATE
+            )
             UPDATE halyard.running
             SET    cancel_ms = $2::bigint
-            WHERE  job = ANY ($1::bigint[])
-            AND    cancel_ms IS NULL
-            RETURNING job, graph, attempt
+            FROM   locked
+            WHERE  running.job = locked.job
+            RETURNING running.job, running.graph, running.attempt
             """)
         static let requested = Statement("SELECT job FROM halyard.running WHERE job = ANY ($1::bigint[])")
         static let done = Statement("SELECT job, outcome FROM halyard.done WHERE job = ANY ($1::bigint[])")
@@ -106,8 +114,16 @@ extension Writer {
         private static func delete(_ table: String, pending: String) -> Statement {
             Statement(
                 """
+                WITH locked AS MATERIALIZED (
+                    SELECT   job AS number
+                    FROM     halyard.\(table)
+                    WHERE    job = ANY ($1::bigint[])
+                    ORDER BY job
+                    FOR UPDATE
+                )
                 DELETE FROM halyard.\(table)
-                WHERE  job = ANY ($1::bigint[])
+                USING  locked
+                WHERE  job = locked.number
                 RETURNING \(OpenRow.columns), \(pending)::bigint
                 """)
         }

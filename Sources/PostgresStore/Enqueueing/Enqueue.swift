@@ -6,8 +6,11 @@ extension Writer {
     /// Accepts graphs, each of them completely or not at all, with a few statements for all of them.
     func enqueue(_ graphs: [NewGraph], now passed: Timestamp) throws(PostgresError) -> [EnqueueOutcome] {
         let now = time.now(passed)
-        let plan = try plan(graphs, now: now)
-        return try insert(graphs, plan, now: now)
+        var keys = try insertKeys(of: graphs)
+        let plan = try plan(graphs, keys, now: now)
+        let outcomes = try insert(graphs, plan, &keys, now: now)
+        try dropUnused(keys)
+        return outcomes
     }
 
     // MARK: Planning
@@ -23,16 +26,18 @@ extension Writer {
     }
 
     /// Decides about all graphs without writing anything but locks, so that a refusal leaves no trace.
-    func plan(_ graphs: [NewGraph], now: Timestamp) throws(PostgresError) -> [Decision] {
-        let names = graphs.compactMap(\.key?.name)
-        let keys = names.isEmpty ? [:] : KeyLookup.entries(try run(KeyLookup.find, .texts(names)))
-        let existing = try lockExisting(graphs)
+    ///
+    /// - Parameter ending: The states of jobs whose attempts end in this transaction, and whose rows are between tables.
+    func plan(
+        _ graphs: [NewGraph], _ keys: NewKeys, ending: [JobID: JobState] = [:], now: Timestamp
+    ) throws(PostgresError) -> [Decision] {
+        let existing = try lockExisting(graphs, ending)
         var first: [String: Int] = [:]
         var decisions: [Decision] = []
         decisions.reserveCapacity(graphs.count)
         for (index, graph) in graphs.enumerated() {
             precondition(!graph.jobs.isEmpty, "a graph has at least one job")
-            var decision = decide(graph, keys, existing, now: now)
+            var decision = decide(graph, keys.known, existing, now: now)
             if let key = graph.key, case .accepted = decision {
                 if let earlier = first[key.name] {
                     decision =
@@ -76,15 +81,13 @@ extension Writer {
 
     /// Reads the states of the existing jobs that the graphs depend on. Locks the rows of those that are open, so that
     /// none of them ends before this transaction has committed its edges.
-    private func lockExisting(_ graphs: [NewGraph]) throws(PostgresError) -> [JobID: JobState] {
+    private func lockExisting(
+        _ graphs: [NewGraph], _ ending: [JobID: JobState]
+    ) throws(PostgresError) -> [JobID: JobState] {
         var wanted: Set<JobID> = []
-        for graph in graphs {
-            for job in graph.jobs {
-                for case .existing(let id) in job.dependencies.map(\.job) { wanted.insert(id) }
-            }
-        }
-        var found: [JobID: JobState] = [:]
-        if wanted.isEmpty { return found }
+        for graph in graphs { wanted.formUnion(graph.existingDependencies) }
+        var found = ending.filter { wanted.contains($0.key) }
+        if wanted.count == found.count { return found }
         // A job that moves from one table to another meanwhile may be missed, and is found by the next look. Most of
         // the jobs that stay missing do not exist.
         for _ in 0..<Self.looks {
@@ -108,46 +111,54 @@ extension Writer {
     // MARK: Writing
 
     /// Inserts the accepted graphs, one table after another.
+    ///
+    /// - Parameter first: The index of the first graph among those whose keys were inserted.
     func insert(
-        _ graphs: [NewGraph], _ decisions: [Decision], now: Timestamp
+        _ graphs: [NewGraph], _ decisions: [Decision], _ keys: inout NewKeys, from first: Int = 0, now: Timestamp
     ) throws(PostgresError) -> [EnqueueOutcome] {
         var batch = NewRows()
         var jobs: Int64 = 0
         var graphCount: Int64 = 0
-        for (graph, decision) in zip(graphs, decisions) {
-            guard case .accepted = decision else { continue }
+        for (index, (graph, decision)) in zip(graphs, decisions).enumerated() {
+            guard case .accepted = decision, keys.numbers[first + index] == nil else { continue }
             jobs += Int64(graph.jobs.count)
             graphCount += graph.isGraph ? 1 : 0
         }
+        var keyed: [(index: Int, key: IdempotencyKey, receipt: EnqueueReceipt)] = []
         var nextJob = jobs > 0 ? try take(jobs, from: "halyard.job_number") : 0
         var nextGraph = graphCount > 0 ? try take(graphCount, from: "halyard.graph_number") : 0
         var outcomes: [EnqueueOutcome] = []
         outcomes.reserveCapacity(graphs.count)
-        for (graph, decision) in zip(graphs, decisions) {
+        for (index, (graph, decision)) in zip(graphs, decisions).enumerated() {
             switch decision {
             case .refused(let problem): outcomes.append(.refused(problem))
             case .answered(let outcome): outcomes.append(outcome)
-            case .repeats(let index):
-                if case .enqueued(var receipt) = outcomes[index] {
+            case .repeats(let earlier):
+                if case .enqueued(var receipt) = outcomes[earlier] {
                     receipt.skipped = []
                     outcomes.append(.duplicate(receipt))
                 } else {
-                    outcomes.append(outcomes[index])
+                    outcomes.append(outcomes[earlier])
                 }
             case .accepted(let plan, let lanes):
-                let id = graph.isGraph ? GraphID(nextGraph) : nil
-                nextGraph += graph.isGraph ? 1 : 0
-                outcomes.append(
-                    .enqueued(try add(graph, id, plan, lanes, first: nextJob, to: &batch, now: now)))
-                nextJob += Int64(graph.jobs.count)
+                let numbers = keys.numbers[first + index] ?? (graph.isGraph ? GraphID(nextGraph) : nil, nextJob)
+                if keys.numbers[first + index] == nil {
+                    nextGraph += graph.isGraph ? 1 : 0
+                    nextJob += Int64(graph.jobs.count)
+                }
+                let receipt = try add(
+                    graph, numbers.graph, plan, lanes, first: numbers.first, to: &batch, now: now)
+                if let key = graph.key { keyed.append((first + index, key, receipt)) }
+                outcomes.append(.enqueued(receipt))
             }
         }
-        if jobs > 0 { try write(batch, now: now) }
+        if !batch.jobs.isEmpty { try write(batch, now: now) }
+        try use(keyed, &keys)
         return outcomes
     }
 
     /// Takes consecutive numbers.
-    private func take(_ count: Int64, from sequence: String) throws(PostgresError) -> Int64 {
+    func take(_ count: Int64, from sequence: String) throws(PostgresError) -> Int64 {
         guard let first = try run(Statements.take, .text(sequence), .integer(count)).first?.integer(0) else {
             throw PostgresError(.unexpected, message: "a sequence gave no number")
         }
@@ -196,7 +207,6 @@ extension Writer {
             let endsAt = start.state == .scheduled ? steadyAt.map { time.steady.wallTime(ofWaitEnd: $0) } ?? dueAt : nil
             note(row, graph: id, state: start.state, attempt: 0, dueAt: endsAt, cause: .accepted, input: job.input)
         }
-        if let key = graph.key { batch.keys.append((key, id, first, graph.jobs.count)) }
         return EnqueueReceipt(
             graph: id, jobs: graph.jobs.indices.map { JobID(first + Int64($0)) }, skipped: skipped)
     }
@@ -234,5 +244,16 @@ extension Writer {
                 FOR SHARE
                 """)
         }
+    }
+}
+
+extension NewGraph {
+    /// The existing jobs that the graph's jobs depend on.
+    var existingDependencies: Set<JobID> {
+        var found: Set<JobID> = []
+        for job in jobs {
+            for case .existing(let id) in job.dependencies.map(\.job) { found.insert(id) }
+        }
+        return found
     }
 }

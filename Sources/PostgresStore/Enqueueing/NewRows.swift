@@ -58,7 +58,6 @@ struct NewRows {
     var scheduled: [OpenRow] = []
     var ready: [OpenRow] = []
     var skipped: [SkippedJob] = []
-    var keys: [(key: IdempotencyKey, graph: GraphID?, first: Int64, jobs: Int)] = []
 }
 
 extension Writer {
@@ -87,14 +86,6 @@ extension Writer {
         try schedule(rows.scheduled)
         try makeReady(rows.ready)
         try recordSkips(rows.skipped, now: now)
-        if !rows.keys.isEmpty {
-            // In one order, so that two transactions with the same keys do not wait for each other.
-            let keys = rows.keys.sorted { $0.key.name < $1.key.name }
-            try run(
-                Statements.keys, .texts(keys.map(\.key.name)), .integers(keys.map(\.key.fingerprint)),
-                .optionalGraphs(keys.map(\.graph)), .integers(keys.map(\.first)),
-                .integers(keys.map { Int64($0.jobs) }))
-        }
     }
 
     func schedule(_ rows: [OpenRow]) throws(PostgresError) {
@@ -146,11 +137,6 @@ extension Writer {
             INSERT INTO halyard.ready (\(OpenRow.columns), txid)
             SELECT \(OpenRow.columns), coalesce(txid, pg_current_xact_id()::text::bigint)
             FROM   unnest(\(OpenRow.parameters), $10::bigint[]) AS new (\(OpenRow.columns), txid)
-            """)
-        static let keys = Statement(
-            """
-            INSERT INTO halyard.idempotency (key, fingerprint, graph, first_job, jobs)
-            SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
             """)
     }
 }

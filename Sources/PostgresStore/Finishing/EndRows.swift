@@ -65,23 +65,16 @@ struct EndRows {
     var scheduled: [OpenRow] = []
     var ready: [OpenRow] = []
     var final: [FinalJob] = []
-    var children: [Writer.Children] = []
 }
 
 extension Writer {
-    /// Writes the rows, releases or skips the dependents of final jobs, and enqueues the children.
+    /// Writes the rows, and releases or skips the dependents of final jobs.
     func write(_ rows: EndRows, now: Timestamp) throws(PostgresError) {
         try recordAttempts(rows.attempts, now: now)
         try recordDone(rows.done, now: now)
         try schedule(rows.scheduled)
         try makeReady(rows.ready)
         try settle(rows.final, now: now)
-        for children in rows.children {
-            for case .refused(let refusal) in try enqueue(children.graphs, now: now) {
-                // Throwing rolls back the transaction, and with it the end of the attempt.
-                throw PostgresError(.unexpected, message: "a child was refused after its check: \(refusal)")
-            }
-        }
     }
 
     private func recordAttempts(_ rows: [AttemptRow], now: Timestamp) throws(PostgresError) {

@@ -57,6 +57,10 @@ extension Writer {
     func finish(_ ends: [AttemptEnd], by holder: HolderID, now: Timestamp) throws(PostgresError) -> [FinishResult] {
         if ends.isEmpty { return [] }
         var running: [Lease: EndingJob] = [:]
+        // K1
+        let children = ends.map(\.ending.children)
+        var keys = try insertKeys(of: children.flatMap(\.self))
+        try lockDependencies(of: ends)
         // In one order, so that two transactions that end the same jobs do not wait for each other.
         let sorted = ends.sorted { $0.lease.job < $1.lease.job }
         try run(
@@ -66,7 +70,8 @@ extension Writer {
             let job = EndingJob(row)
             running[Lease(job: job.row.job, attempt: job.row.attempt)] = job
         }
-        var results: [FinishResult] = []
+        var results: [FinishResult?] = []
+        var parents: [(index: Int, end: AttemptEnd, job: EndingJob)] = []
         var rows = EndRows()
         for end in ends {
             // The first of two ends of one lease counts.
@@ -74,46 +79,43 @@ extension Writer {
                 results.append(.leaseLost)
                 continue
             }
-            let (attempt, next, children) = try decide(end, job, now: now)
+            if !end.ending.children.isEmpty {
+                parents.append((results.count, end, job))
+                results.append(nil)
+                continue
+            }
+            let (attempt, next) = try decide(end, job, now: now)
             try close(job, attempt, as: next, of: end, into: &rows, now: now)
-            if let children { rows.children.append(children) }
             results.append(.recorded(next.state))
         }
         try write(rows, now: now)
-        return results
-    }
-
-    /// The children of one success, already checked.
-    struct Children {
-        let graphs: [NewGraph]
+        // The index of each end's first child among all children.
+        let firstChildren = children.reduce(into: [0]) { $0.append($0.last! + $1.count) }
+        for (index, state) in try finish(parents, &keys, firstChildren: firstChildren, now: now) {
+            results[index] = .recorded(state)
+        }
+        try dropUnused(keys)
+        return results.compactMap(\.self)
     }
 
     private func decide(
         _ end: AttemptEnd, _ job: EndingJob, now: Timestamp
-    ) throws(PostgresError) -> (EndedAttempt, NextStep, Children?) {
+    ) throws(PostgresError) -> (EndedAttempt, NextStep) {
         let isCancelled = job.cancelAt != nil
         switch end.ending {
-        case .succeeded(let value, let children):
-            if children.isEmpty { return (EndedAttempt(.succeeded), .succeeded(value), nil) }
-            try makeQueues(of: children)
-            let decisions = try plan(children, now: now)
-            for case .refused(let refusal) in decisions { return childrenRefused(refusal) }
-            for case .answered(.refused(let refusal)) in decisions { return childrenRefused(refusal) }
-            return (EndedAttempt(.succeeded), .succeeded(value), Children(graphs: children))
+        case .succeeded(let value, _): return (EndedAttempt(.succeeded), .succeeded(value))
         case .failed(let failure, let timedOut):
-            return (EndedAttempt(timedOut ? .timedOut : .failed, failure), .final(.failed, failure), nil)
+            return (EndedAttempt(timedOut ? .timedOut : .failed, failure), .final(.failed, failure))
         case .retry(let failure, let timedOut, let wait):
             let attempt = EndedAttempt(
                 timedOut ? .timedOut : .failed, failure, retryAt: isCancelled ? nil : now + wait)
-            return (attempt, isCancelled ? .final(.cancelled, .cancelledWhileRunning) : .retry(after: wait), nil)
+            return (attempt, isCancelled ? .final(.cancelled, .cancelledWhileRunning) : .retry(after: wait))
         case .cancelled:
-            return (
-                EndedAttempt(.cancelled, .cancelledWhileRunning), .final(.cancelled, .cancelledWhileRunning), nil
-            )
+            return (EndedAttempt(.cancelled, .cancelledWhileRunning), .final(.cancelled, .cancelledWhileRunning))
         case .interrupted:
             return (
                 EndedAttempt(.interrupted, .interrupted),
-                isCancelled ? .final(.cancelled, .cancelledWhileRunning) : .resume, nil
+                isCancelled ? .final(.cancelled, .cancelledWhileRunning) : .resume
             )
         case .crashed(let crash, let maxCrashes):
             var failure: JobFailure?
@@ -122,17 +124,8 @@ extension Writer {
                 var crashes = try earlierCrashes(of: [job.row.job])[job.row.job] ?? CrashCount()
                 failure = crashes.add(isExplained: crash.isExplained, isAlone: true, maxCrashes: maxCrashes)
             }
-            return (
-                EndedAttempt(.crashed, crash.countedFailure), NextStep(afterCrashOf: job, failure: failure), nil
-            )
+            return (EndedAttempt(.crashed, crash.countedFailure), NextStep(afterCrashOf: job, failure: failure))
         }
-    }
-
-    private func childrenRefused(_ refusal: EnqueueProblem) -> (EndedAttempt, NextStep, Children?) {
-        let failure = JobFailure(
-            code: JobFailure.Code.childrenRefused,
-            message: "It succeeded, but a job that it enqueues was refused: \(refusal). Correct the operation.")
-        return (EndedAttempt(.failed, failure), .final(.failed, failure), nil)
     }
 
     /// Adds the rows that record the end of one attempt. The job's row in `running` is already deleted.

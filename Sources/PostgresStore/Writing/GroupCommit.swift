@@ -2,7 +2,7 @@ import Jobs
 import PostgreSQL
 import StoreParts
 
-/// Runs the writes of all callers on one thread and connection. Writes that wait together share one transaction and one
+/// Runs the writes of all callers on one thread and connection. Enqueues that wait together share one transaction and one
 /// sync, up to ``maxJobs``.
 ///
 /// Invariants:
@@ -13,6 +13,8 @@ import StoreParts
 ///   everything remembered is read again.
 /// - G4: observers are notified of each commit once, in order, before its callers resume; after a commit that was not
 ///   answered, they are asked to look again.
+/// - G5: a transaction contains at most one request that waits for rows of other transactions, so that its locks are taken
+///   in one order. All enqueues count as one, since they are carried out together; those that wait for nothing join any.
 final class CommitLoop: RequestHandler {
     /// The maximum number of jobs in one transaction. A single request may have more.
     private static let maxJobs = 2000
@@ -38,16 +40,29 @@ final class CommitLoop: RequestHandler {
 
     func carryOut(_ batch: [any Request<Writer>]) {
         if batch.isEmpty { return carryOutWork() }
-        var rest = batch[...]
-        while let first = rest.first {
-            var jobs = first.weight
-            let share = rest.dropFirst().prefix { request in
-                jobs += request.weight
-                return jobs <= Self.maxJobs
+        for transaction in Self.transactions(of: batch) {
+            var rest = transaction[...]
+            while let first = rest.first {
+                var jobs = first.weight
+                let share = rest.dropFirst().prefix { request in
+                    jobs += request.weight
+                    return jobs <= Self.maxJobs
+                }
+                commit(Array(rest[..<share.endIndex]))
+                rest = rest[share.endIndex...]
             }
-            commit(Array(rest[..<share.endIndex]))
-            rest = rest[share.endIndex...]
         }
+    }
+
+    /// Divides requests that wait together into transactions (G5).
+    private static func transactions(of batch: [any Request<Writer>]) -> [[any Request<Writer>]] {
+        let enqueues = batch.filter { $0 is EnqueueRequest }
+        var others = batch.filter { !($0 is EnqueueRequest) }.map { [$0] }
+        if enqueues.isEmpty { return others }
+        let mayWait = enqueues.contains { ($0 as? EnqueueRequest)?.mayWait ?? false }
+        if mayWait || others.isEmpty { return [enqueues] + others }
+        others[0] = enqueues + others[0]
+        return others
     }
 
     func finish() { writer.link.close() }

@@ -65,6 +65,9 @@ final class EnqueueRequest: Request, @unchecked Sendable {
         weight = graphs.reduce(0) { $0 + $1.weight }
     }
 
+    /// Whether another transaction may hold a key or a row that the request needs.
+    var mayWait: Bool { graphs.contains { $0.key != nil || !$0.existingDependencies.isEmpty } }
+
     func run(with writer: Writer) throws(PostgresError) { outcomes = try writer.enqueue(graphs, now: now) }
 
     func answer(_ failure: StoreError?) {

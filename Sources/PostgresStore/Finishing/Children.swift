@@ -1,0 +1,70 @@
+import Jobs
+import PostgreSQL
+import StoreParts
+
+extension Writer {
+    /// Locks the running jobs that children depend on together with the ending ones, in one order: another transaction may
+    /// end the former, with children that depend on the latter.
+    func lockDependencies(of ends: [AttemptEnd]) throws(PostgresError) {
+        var jobs: Set<JobID> = []
+        for end in ends {
+            for child in end.ending.children { jobs.formUnion(child.existingDependencies) }
+        }
+        if jobs.isEmpty { return }
+        jobs.formUnion(ends.map(\.lease.job))
+        try run(Statements.lock, .jobs(jobs.sorted()))
+    }
+
+    /// Records successes with children one after the other, since the children of one may depend on the job of another, or
+    /// share its key.
+    ///
+    /// - Parameter keys: The keys of the children of all ends.
+    /// - Returns: The new state of each job.
+    func finish(
+        _ parents: [(index: Int, end: AttemptEnd, job: EndingJob)], _ keys: inout NewKeys, firstChildren: [Int],
+        now: Timestamp
+    ) throws(PostgresError) -> [(index: Int, state: JobState)] {
+        // Jobs whose end follows have no row now. For the children of others they are open, and their end releases them.
+        var ending = Dictionary(parents.map { ($0.job.row.job, JobState.running) }) { first, _ in first }
+        var states: [(index: Int, state: JobState)] = []
+        for (index, end, job) in parents {
+            guard case .succeeded(let value, let children) = end.ending else { continue }
+            ending[job.row.job] = .succeeded
+            try makeQueues(of: children)
+            let decisions = try plan(children, keys, ending: ending, now: now)
+            ending[job.row.job] = nil
+            var rows = EndRows()
+            if let refusal = decisions.lazy.compactMap(\.refusal).first {
+                let failure = JobFailure(
+                    code: JobFailure.Code.childrenRefused,
+                    message:
+                        "It succeeded, but a job that it enqueues was refused: \(refusal). Correct the operation.")
+                let next = NextStep.final(.failed, failure)
+                try close(job, EndedAttempt(.failed, failure), as: next, of: end, into: &rows, now: now)
+                try write(rows, now: now)
+                states.append((index, next.state))
+                continue
+            }
+            try close(job, EndedAttempt(.succeeded), as: .succeeded(value), of: end, into: &rows, now: now)
+            try write(rows, now: now)
+            _ = try insert(children, decisions, &keys, from: firstChildren[index], now: now)
+            states.append((index, .succeeded))
+        }
+        return states
+    }
+
+    private enum Statements {
+        static let lock = Statement(
+            "SELECT 1 FROM halyard.running WHERE job = ANY ($1::bigint[]) ORDER BY job FOR UPDATE")
+    }
+}
+
+extension Writer.Decision {
+    /// The reason why the graph is not accepted; nil if it is, or was before.
+    fileprivate var refusal: EnqueueProblem? {
+        switch self {
+        case .refused(let refusal), .answered(.refused(let refusal)): refusal
+        case .answered, .repeats, .accepted: nil
+        }
+    }
+}
