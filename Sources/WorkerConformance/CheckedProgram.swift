@@ -116,7 +116,7 @@ final class CheckedConversation {
         } catch {
             throw Finding("\(error.reason) (expected \(name))")
         }
-        throw Finding("it closed its standard output (expected \(name))")
+        throw Finding("\(process.wayOfEnding()) (expected \(name))")
     }
 
     // MARK: Checking each message

@@ -122,6 +122,15 @@ final class ProgramProcess {
         }
     }
 
+    /// How the program's output ended, as a clause. Waits a second for its exit.
+    func wayOfEnding() -> String {
+        do throws(Finding) {
+            return try end(within: .seconds(1)).map { "it exited with status \($0)" } ?? "a signal killed it"
+        } catch {
+            return "it closed its standard output"
+        }
+    }
+
     /// Writes and reads what is possible now, or waits until something is.
     ///
     /// - Returns: False if the deadline has passed.

@@ -7,7 +7,6 @@ struct Main {
     static func main() {
         // libdispatch would write to the system log that it may not raise the priority of a thread, for every thread.
         setenv("LIBDISPATCH_LOG", "NO", 0)
-        let arguments = Array(CommandLine.arguments.dropFirst())
-        ThreadLoop.run { exit(await HalyardCommandLine.run(arguments, in: .process).rawValue) }
+        ThreadLoop.run { exit(await HalyardCommandLine.runProcess().rawValue) }
     }
 }

@@ -152,7 +152,8 @@ struct DeadlockTests {
             NewGraph(
                 isGraph: false,
                 jobs: [
-                    NewJob(definition: step, dependencies: [.init(on: .existing(claimed.lease.job), condition: .finished)])
+                    NewJob(
+                        definition: step, dependencies: [.init(on: .existing(claimed.lease.job), condition: .finished)])
                 ], key: IdempotencyKey(name: "child \((Int(claimed.lease.job.rawValue) + number) % 5)", fingerprint: 1))
         }
         return AttemptEnd(lease: claimed.lease, ending: .succeeded(ok, children: children))

@@ -177,6 +177,27 @@ import Testing
         #expect(folder.problem() == .noInterpreter(path: folder.file))
     }
 
+    @Test(.enabled(if: safe != nil)) func aScriptWhoseInterpreterDoesNotExistIsRefused() throws {
+        let folder = try Folder()
+        let scripts: [(String, ExecutableProblem?)] = [
+            ("#!/bin/sh\necho\n", nil), ("#! /usr/bin/env sh\n", nil),
+            ("#!/bin/none -x\n", .missingInterpreter(path: folder.file, interpreter: "/bin/none")),
+            ("#!/bin/sh\r\necho\r\n", .carriageReturn(path: folder.file)),
+            ("#!\n", .noInterpreter(path: folder.file)),
+        ]
+        for (text, problem) in scripts {
+            try text.write(toFile: folder.file, atomically: false, encoding: .utf8)
+            #expect(folder.problem() == problem, "\(text)")
+        }
+    }
+
+    @Test(.enabled(if: safe != nil)) func aRootItselfIsNoProgram() throws {
+        let folder = try Folder()
+        #expect(throws: ExecutableProblem.notRegular(path: folder.path)) {
+            _ = try CheckedExecutable(folder.path, roots: [folder.path])
+        }
+    }
+
     @Test(.enabled(if: safe != nil)) func eachStartChecksAgain() async throws {
         let folder = try Folder()
         let bench = try Bench(roots: [folder.path])

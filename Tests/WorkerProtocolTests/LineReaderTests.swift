@@ -50,6 +50,7 @@ import WorkerProtocol
             #expect(error as? WorkerProtocolProblem == WorkerProtocolProblem("no more"))
         }
         #expect(seen == ["a"])
+        #expect(reader.count == 0)
     }
 
     private func lines(in pieces: [String]) throws -> (lines: [String], isInLine: Bool) {

@@ -46,7 +46,7 @@ import WorkerProtocol
         #expect(crash.isExplained)
         #expect(crash.failure.code == "crashed")
         #expect(
-            crash.failure.message.contains("The process of worker sample was killed by SIG"), "\(crash.failure.message)"
+            crash.failure.message.contains("the process of worker sample was killed by SIG"), "\(crash.failure.message)"
         )
         #expect(crash.failure.detail?.string.contains("a test asked for this") == true)
         // The program goes on.

@@ -52,6 +52,10 @@ struct TypedInput {
         switch problem {
         case .unknownDefinition: return CommandFailure(.noInput, problem, see: "halyard definitions list")
         case .refusedDefinition: return CommandFailure(.configuration, problem, see: "halyard definitions show \(name)")
+        case .badInput(.unknownField(_, known: []), _), .tooManyArguments(_, takes: []):
+            var failure = CommandFailure(.data, problem, see: "halyard definitions show \(name)")
+            failure.details.append("\(name) declares no fields. Pass a whole input, if it takes one, with --input FILE")
+            return failure
         case .badInput(.unknownField(let field, _), _), .unknownParameter(let field, _, _):
             var failure = CommandFailure(.data, problem, see: "halyard definitions show \(name)")
             if let text = pairs[field] { failure.details.append("If \(text) is a file, write ./\(text)") }

@@ -20,6 +20,19 @@ public enum HalyardCommandLine {
         return code
     }
 
+    /// Runs the arguments of this process. Bytes that are not valid UTF-8 are refused, since replacing them would change the
+    /// name of a file.
+    public static func runProcess() async -> ExitCode {
+        let arguments = CommandLine.arguments.dropFirst()
+        for index in 1..<max(1, Int(CommandLine.argc)) {
+            guard let bytes = CommandLine.unsafeArgv[index], String(validatingCString: bytes) == nil else { continue }
+            let failure = CommandFailure(
+                .data, "Argument \(index) is not valid UTF-8. If it names a file, rename the file.")
+            return report(failure, asJSON: arguments.contains("--json"), in: .process)
+        }
+        return await run(Array(arguments), in: .process)
+    }
+
     private static func perform(_ arguments: [String], in surroundings: Surroundings) async throws -> ExitCode {
         if let verb = DirectVerb.parse(arguments) { return try await verb.run(in: surroundings) }
         if let failure = UnknownWord.verb(in: arguments) { throw failure }

@@ -11,6 +11,7 @@ enum ProgressText {
 
     static func line(_ progress: OperationProgress) -> StyledText {
         guard let fraction = fraction(progress) else { return "\(amount(progress))" }
+        if progress.unit == "percent" { return "\(percent(fraction))" }
         return "\(percent(fraction)) (\(amount(progress)))"
     }
 

@@ -23,7 +23,7 @@ struct AttemptEnding {
         if isTooLarge {
             return fail(
                 ProgramFailure.Code.outputTooLarge,
-                "the standard output exceeds the limit of \(ByteSize(program.limits.outputBytes)); write less, raise limits.output, or use result: file"
+                "the standard output exceeds the limit of \(ByteSize(program.limits.outputBytes)); write less\(canRaise ? ", raise limits.output" : ""), or use result: file"
             )
         }
         // A child of the program may have reached the limit without the program noticing.
@@ -37,6 +37,8 @@ struct AttemptEnding {
                 ProgramFailure.Code.lost, "how the program ended is unknown; a retry may succeed", isRetryable: true)
         }
     }
+
+    private var canRaise: Bool { program.limits.outputBytes < ProgramLimits.maxOutput }
 
     private func failure(ofExit code: Int) -> TryFailure? {
         let ownCode = "exit_\(code)"
@@ -111,6 +113,11 @@ struct AttemptEnding {
         switch program.result {
         case .none, .file: return .null
         case .json:
+            if output.isEmpty {
+                throw fail(
+                    JobFailure.Code.invalidOutput,
+                    "the standard output is empty; make the program print JSON, or write result: none")
+            }
             do throws(JSONProblem) {
                 value = try JSONText(checking: output)
             } catch {

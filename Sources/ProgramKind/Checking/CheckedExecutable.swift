@@ -6,7 +6,8 @@ import Glibc
 /// 1. Each folder on the path is opened from the one before it, without following a link, and checked through its
 ///    descriptor. A link is followed only from a checked folder.
 /// 2. The file is checked through the descriptor that is executed. A file that replaces it later does not run.
-/// 3. Text without `#!` is refused, since the kernel cannot execute it. A file that this user cannot read is not judged.
+/// 3. A script is refused if the kernel cannot execute it: without `#!`, or if its interpreter does not exist. A file that
+///    this user cannot read is not judged.
 struct CheckedExecutable: ~Copyable {
     /// An open descriptor of the file, which can only be executed.
     let descriptor: Int32
@@ -22,6 +23,7 @@ struct CheckedExecutable: ~Copyable {
     init(_ path: String, roots: [String]) throws(ExecutableProblem) {
         if roots.isEmpty { throw .noRoots }
         if path.split(separator: "/").contains("..") { throw .namesParent(path: path, place: Self.resolved(path)) }
+        if Self.isRoot(path, roots) { throw .notRegular(path: path) }
         guard Self.isBeneath(path, roots) else { throw .outsideRoots(path: path, roots: roots) }
         let walk = try Walk()
         try walk.follow(path)
@@ -33,15 +35,20 @@ struct CheckedExecutable: ~Copyable {
         }
         guard Self.isBeneath(walk.path, resolved) else { throw .outsideRoots(path: walk.path, roots: roots) }
         guard let file = walk.takeFile() else { throw .notRegular(path: walk.path) }
-        if Self.lacksInterpreter(file) {
+        if let problem = Self.scriptProblem(file, walk.path) {
             close(file)
-            throw .noInterpreter(path: walk.path)
+            throw problem
         }
         self.path = walk.path
         descriptor = file
     }
 
     deinit { close(descriptor) }
+
+    private static func isRoot(_ path: String, _ roots: [String]) -> Bool {
+        let names = path.split(separator: "/")
+        return roots.contains { $0.split(separator: "/") == names }
+    }
 
     private static func isBeneath(_ path: String, _ roots: [String]) -> Bool {
         roots.contains { root in
@@ -57,16 +64,29 @@ struct CheckedExecutable: ~Copyable {
         return String(cString: real)
     }
 
-    /// Whether the file is text that does not begin with `#!`. Every binary format that a kernel executes has zero bytes near
+    /// The reason why the kernel cannot execute a text file. Every binary format that a kernel executes has zero bytes near
     /// its beginning.
-    private static func lacksInterpreter(_ file: Int32) -> Bool {
+    private static func scriptProblem(_ file: Int32, _ path: String) -> ExecutableProblem? {
         let readable = open("/proc/self/fd/\(file)", O_RDONLY | O_CLOEXEC)
-        guard readable >= 0 else { return false }
+        guard readable >= 0 else { return nil }
         defer { close(readable) }
         var beginning = [UInt8](repeating: 0, count: 256)
         let count = pread(readable, &beginning, beginning.count, 0)
-        guard count >= 0 else { return false }
-        return !beginning[..<count].starts(with: "#!".utf8) && !beginning[..<count].contains(0)
+        guard count >= 0 else { return nil }
+        let text = beginning[..<count]
+        guard text.starts(with: "#!".utf8) else { return text.contains(0) ? nil : .noInterpreter(path: path) }
+        // A longer line is cut by the kernel too.
+        guard let end = text.firstIndex(of: 0x0A) else { return nil }
+        let line = text[2..<end]
+        guard let interpreter = line.split(whereSeparator: { $0 == 0x20 || $0 == 0x09 }).first else {
+            return .noInterpreter(path: path)
+        }
+        if interpreter.last == 0x0D { return .carriageReturn(path: path) }
+        let name = String(decoding: interpreter, as: UTF8.self)
+        if access(name, F_OK) != 0, errno == ENOENT {
+            return .missingInterpreter(path: path, interpreter: name)
+        }
+        return nil
     }
 
     /// A path that is followed from the root folder, one name after the other.

@@ -16,6 +16,11 @@ public enum ExecutableProblem: Error, Sendable, Hashable {
     case notRegular(path: String)
     /// The file is text, or empty, and does not begin with `#!`.
     case noInterpreter(path: String)
+    /// The first line of the script names an interpreter that does not exist.
+    case missingInterpreter(path: String, interpreter: String)
+    /// The lines of the script end as on Windows, so the kernel takes the carriage return for a part of the interpreter's
+    /// name.
+    case carriageReturn(path: String)
     /// Nobody may execute the file.
     case notExecutable(path: String)
     /// A file or a folder on the way to it belongs to another user.
@@ -49,15 +54,19 @@ extension ExecutableProblem: CustomStringConvertible {
         case .notRegular(let path): "\(path) is not a regular file; name an executable file"
         case .noInterpreter(let path):
             "\(path) is a script without an interpreter; let its first line be #!/bin/sh, or the path of another interpreter"
+        case .missingInterpreter(let path, let interpreter):
+            "\(path) needs the interpreter \(interpreter), which does not exist; install it, or correct the first line"
+        case .carriageReturn(let path):
+            "\(path) has lines that end with a carriage return; run sed -i 's/\\r$//' \(path)"
         case .notExecutable(let path): "\(path) is not executable; run chmod 755 \(path)"
         case .foreignOwner(let path, let owner):
             "\(path) belongs to user \(owner), who could replace the program; run chown root \(path)"
         case .writable(let path, let mode):
             "\(path) has the mode \(String(mode, radix: 8)), so others could replace the program; run chmod go-w \(path)"
         case .setsID(let path):
-            "\(path) runs with the permissions of its owner or group (setuid or setgid); run chmod ug-s \(path), or use a copy without these bits"
+            "\(path) runs with the permissions of its owner or group (setuid or setgid); use a copy without these bits"
         case .hasCapabilities(let path):
-            "\(path) has file capabilities; run setcap -r \(path), or use a copy without them"
+            "\(path) has file capabilities; use a copy without them"
         }
     }
 }

@@ -1,6 +1,8 @@
 /// Splits the bytes of a stream into lines.
 public struct LineReader: ~Copyable {
     private var rest: [UInt8] = []
+    /// The number of complete lines so far, without a line for which ``add(_:_:)`` threw.
+    public private(set) var count = 0
 
     /// Creates a reader at the beginning of a line.
     public init() {}
@@ -23,6 +25,7 @@ public struct LineReader: ~Copyable {
                 rest = []
                 try body(line)
             }
+            count += 1
             start = end + 1
         }
         try check(rest.count + bytes.count - start)

@@ -3,8 +3,8 @@ import Jobs
 extension Crash {
     /// Describes the death of a worker's process while an attempt ran in it.
     ///
-    /// - Parameter fault: The fault for which the daemon ended it, as a clause; nil if it ended by itself.
-    init(of program: String, _ exit: WorkerExit, fault: String?, pid: Int32, others: Int, lines: [String]) {
+    /// - Parameter fault: The fault for which the daemon killed it; nil if it ended by itself.
+    init(of program: String, _ exit: WorkerExit, fault: WorkerFault?, pid: Int32, others: Int, lines: [String]) {
         let company =
             switch others {
             case 0: "no other job ran in it"
@@ -12,11 +12,12 @@ extension Crash {
             default: "\(others) other jobs ran in it"
             }
         let whereLinesAre = lines.isEmpty ? "" : " Its last log lines are in the detail."
+        let isOwnFault = fault?.isOwn ?? false
         let detail = JSONWriter.text {
             $0.object { object in
                 object.field("worker", program)
                 object.field("process", Int64(pid))
-                object.field("cause", exit.cause)
+                object.field("cause", isOwnFault ? "protocol" : exit.cause)
                 if !lines.isEmpty { object.field("log", lines) { $1.string($0) } }
             }
         }
@@ -24,20 +25,33 @@ extension Crash {
             failure: JobFailure(
                 code: JobFailure.Code.crashed,
                 message:
-                    "The process of worker \(program) \(fault ?? exit.clause) while the job ran; \(company).\(whereLinesAre)",
+                    "While the job ran, the process of worker \(program) \(fault?.clause ?? exit.clause); \(company).\(whereLinesAre)",
                 detail: detail),
-            others: others, isExplained: exit.isExplained)
+            others: others, isExplained: isOwnFault || exit.isExplained)
+    }
+}
+
+/// The fault for which the daemon kills a process of a worker.
+struct WorkerFault: Sendable, Hashable {
+    /// The fault as a clause that follows the program's name.
+    let clause: String
+    /// Whether the process itself did it, such as breaking the protocol. Silence can also have a cause outside of it.
+    let isOwn: Bool
+
+    init(_ clause: String, isOwn: Bool = true) {
+        self.clause = clause
+        self.isOwn = isOwn
     }
 }
 
 extension Dispatcher.KillReason {
-    /// The fault of the process, as a clause that follows the program's name; nil if it is recorded elsewhere, or if the
-    /// process is not at fault.
-    var fault: String? {
+    /// The fault of the process; nil if it is recorded elsewhere, or if the process is not at fault.
+    var fault: WorkerFault? {
         switch self {
-        case .notIntroduced(let limit): "did not introduce itself within \(limit.human)"
-        case .hung(let limit): "gave no sign of life for \(limit.human)"
-        case .beganNothing(let limit): "did not report any of its jobs as started within \(limit.human)"
+        case .notIntroduced(let limit): WorkerFault("did not introduce itself within \(limit.human)", isOwn: false)
+        case .hung(let limit): WorkerFault("gave no sign of life for \(limit.human)", isOwn: false)
+        case .beganNothing(let limit):
+            WorkerFault("did not report any of its jobs as started within \(limit.human)", isOwn: false)
         case .abandonedAttempt, .violation, .didNotExit: nil
         }
     }

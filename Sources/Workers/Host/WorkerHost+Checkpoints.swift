@@ -6,10 +6,7 @@ extension WorkerHost {
     /// Passes a checkpoint of a running attempt on, and sends the answer to the process, unless the attempt has ended.
     func save(_ value: JSONText, _ id: Int, of lease: Lease, in worker: Dispatcher.WorkerID) {
         guard let attempt = attempt(lease, in: worker) else {
-            return violated(
-                worker,
-                WorkerProtocolProblem(
-                    "a checkpoint of attempt \(lease.attempt) of job \(lease.job), which does not run in it"))
+            return violated(worker, .foreign(lease, "a checkpoint"))
         }
         attempt.onCheckpoint(value) { [weak self] result in
             let message: DaemonMessage =
@@ -28,6 +25,14 @@ extension WorkerHost {
             return core.processes[worker]
         }
         process?.flush()
+    }
+}
+
+extension WorkerProtocolProblem {
+    /// A process sent a message about an attempt that does not run in it.
+    static func foreign(_ lease: Lease, _ message: String) -> WorkerProtocolProblem {
+        WorkerProtocolProblem(
+            "it sent \(message) of attempt \(lease.attempt) of job \(lease.job), which does not run in it")
     }
 }
 

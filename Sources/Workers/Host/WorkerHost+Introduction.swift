@@ -85,16 +85,17 @@ extension WorkerHost {
 
     func refused(_ refusals: [SettingRefusal], by worker: Dispatcher.WorkerID) {
         let settings = refusals.map { "\($0.key) \($0.message)" }.joined(separator: "; ")
-        core.withLock { $0.faults[worker] = "refuses its settings: \(settings)" }
+        core.withLock { $0.faults[worker] = WorkerFault("refuses its settings: \(settings)") }
         introduced(worker, .refused(refusals))
     }
 
     func announced(_ announcement: Announcement, by worker: Dispatcher.WorkerID) {
         guard announcement.protocolVersion == WorkerProtocol.version else {
-            let fault =
+            let fault = WorkerFault(
                 "speaks version \(announcement.protocolVersion) of the protocol; this daemon speaks version \(WorkerProtocol.version)"
+            )
             core.withLock { $0.faults[worker] = fault }
-            introduced(worker, .failed(fault))
+            introduced(worker, .failed(fault.clause))
             return handle(.violated(worker))
         }
         var isNew = false

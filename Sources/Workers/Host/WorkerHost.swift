@@ -27,8 +27,8 @@ public final class WorkerHost: KindHost {
         var jobStates: (@Sendable (JobID, _ kind: String) async throws(StoreError) -> JobState?)?
         /// The processes that have exited, until their attempts have ended.
         var exits: [Dispatcher.WorkerID: ExitedProcess] = [:]
-        /// The fault for which a process is ended, such as breaking the protocol; a clause for people.
-        var faults: [Dispatcher.WorkerID: String] = [:]
+        /// The faults for which the daemon kills processes.
+        var faults: [Dispatcher.WorkerID: WorkerFault] = [:]
         /// How the last process that was not asked to exit ended; a clause for people.
         var lastExit: String?
         var armed: Duration?
@@ -270,10 +270,10 @@ public final class WorkerHost: KindHost {
     }
 
     func violated(_ worker: Dispatcher.WorkerID, _ problem: WorkerProtocolProblem) {
-        logger.error("worker \(name): broke the protocol: \(problem)", metadata: metadata)
-        let fault = "broke the protocol: \(problem)"
+        let fault = WorkerFault("broke the protocol: \(problem)")
+        logger.error("worker \(name): \(fault.clause)", metadata: metadata)
         core.withLock { $0.faults[worker] = fault }
-        introduced(worker, .failed(fault))
+        introduced(worker, .failed(fault.clause))
         handle(.violated(worker))
     }
 
@@ -282,7 +282,7 @@ public final class WorkerHost: KindHost {
         let introduction = takeIntroduction(of: worker)
         change { core in
             if fault != nil || core.dispatcher.wants(worker) || core.lastExit == nil {
-                core.lastExit = fault ?? exit.clause
+                core.lastExit = fault?.clause ?? exit.clause
             }
             core.exits[worker] = ExitedProcess(
                 exit: exit, fault: fault, pid: core.processes[worker]?.pid ?? 0, lines: lines)
@@ -292,7 +292,7 @@ public final class WorkerHost: KindHost {
         }
         core.withLock { $0.exits[worker] = nil }
         // A caller that waits for the introduction receives the failure only after the rest has begun.
-        introduction?.open(with: .failed(fault ?? exit.clause))
+        introduction?.open(with: .failed(fault?.clause ?? exit.clause))
         roomObserver.withLock(\.self)?()
     }
 
@@ -324,10 +324,14 @@ public final class WorkerHost: KindHost {
 
     private func ended(_ lease: Lease, in worker: Dispatcher.WorkerID, _ end: HostedEnd) {
         var attempt: HostedAttempt?
+        var isForeign = false
         change { core in
-            if core.dispatcher.worker(of: lease) == worker { attempt = core.attempts.removeValue(forKey: lease) }
+            isForeign = core.dispatcher.worker(of: lease) != worker
+            if isForeign { return nil }
+            attempt = core.attempts.removeValue(forKey: lease)
             return .ended(worker, lease)
         }
+        if isForeign { return violated(worker, .foreign(lease, "the end")) }
         attempt?.onEnd(end)
     }
 }
@@ -335,8 +339,8 @@ public final class WorkerHost: KindHost {
 /// How a process ended.
 struct ExitedProcess {
     var exit: WorkerExit
-    /// The fault for which the daemon ended it, as a clause; nil if it ended by itself.
-    var fault: String?
+    /// The fault for which the daemon killed it; nil if it ended by itself.
+    var fault: WorkerFault?
     var pid: Int32
     var lines: [String]
 }

@@ -218,7 +218,7 @@ final class WorkerProcess: Sendable {
         let result = buffer.withUnsafeBytes { bytes in
             Result { () throws(WorkerProtocolProblem) in
                 try reader.add(UnsafeRawBufferPointer(rebasing: bytes[..<size])) { line throws(WorkerProtocolProblem) in
-                    let message = try WorkerMessage(line: line)
+                    let message = try Self.message(line)
                     switch message {
                     // The number of attempts limits these.
                     case .started, .succeeded, .failed, .checked: break
@@ -228,7 +228,16 @@ final class WorkerProcess: Sendable {
                 }
             }
         }
-        if case .failure(let problem) = result { violate(problem.description, &state) }
+        if case .failure(let problem) = result { violate("line \(reader.count + 1): \(problem)", &state) }
+    }
+
+    private static func message(_ line: [UInt8]) throws(WorkerProtocolProblem) -> WorkerMessage {
+        do throws(WorkerProtocolProblem) {
+            return try WorkerMessage(line: line)
+        } catch {
+            // The most common cause is a program that prints something else.
+            throw WorkerProtocolProblem("\(error) (write logs to standard error)")
+        }
     }
 
     private func violate(_ problem: String, _ state: inout Output) {
