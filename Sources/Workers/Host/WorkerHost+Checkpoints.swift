@@ -9,7 +9,7 @@ extension WorkerHost {
             return violated(
                 worker,
                 WorkerProtocolProblem(
-                    "a checkpoint of attempt \(lease.attempt) of job \(lease.job), which does not run in it"))
+                    "it sent a checkpoint of attempt \(lease.attempt) of job \(lease.job), which it does not run"))
         }
         attempt.onCheckpoint(value) { [weak self] result in
             let message: DaemonMessage =
