@@ -30,7 +30,10 @@ extension JobRunner {
                 retry: definition.retry, timeout: definition.timeout, isSuspect: attempt.job.isSuspect,
                 onBegin: { [weak self] in self?.began(attempt) },
                 onProgress: { [weak self] in self?.publish($0, of: attempt) },
-                onCheckpoint: { [weak self] value, answer in self?.save(value, of: attempt, answer) },
+                onCheckpoint: { [weak self] value, answer in
+                    guard let self else { return answer(.failure(.leaseLost)) }
+                    save(value, of: attempt, answer)
+                },
                 onConnections: { attempt.connections.replace(with: $0) }, onUsage: { attempt.note($0) },
                 onEnd: { [weak self] in self?.ended(attempt, $0) }))
     }
