@@ -96,12 +96,12 @@ struct ConfigurationCheck: Sendable, Hashable {
     /// Checks that the result files of programs can be moved to their jobs.
     private mutating func checkPrograms(_ configuration: DaemonConfiguration) {
         if configuration.programRoots.isEmpty { return }
-        let (work, files) = (configuration.programDirectory, JobFiles.folder(nextTo: configuration.database))
+        let (work, files) = (configuration.programDirectory, configuration.filesDirectory)
         if FileSystem.isShared(by: work, and: files) { return }
         add(
             "program.directory",
             "\(work) is on another file system than \(files), where the files of jobs are kept, so files cannot be moved or linked between the two",
-            remedy: "use a folder on the file system of the database")
+            remedy: "use a folder on the file system of the daemon's other files")
     }
 
     /// Checks that the daemon may use an existing folder, or may create a missing one.
