@@ -17,6 +17,10 @@ public protocol DaemonVerbs: Sendable {
     ///
     /// - Throws: ``ControlProblem``, `noDaemon` if no daemon is running.
     func workers() async throws(ControlProblem) -> [WorkerRecord]
+    /// Returns the daemons that run jobs of the database and those that ended within a day, in the order of their starts.
+    ///
+    /// - Throws: ``ControlProblem``.
+    func daemons() async throws(ControlProblem) -> [DaemonRecord]
 }
 
 extension CallingControl {
@@ -25,6 +29,8 @@ extension CallingControl {
     public func reload() async throws(ControlProblem) { _ = try await send(Call(.post, "reload")) }
 
     public func workers() async throws(ControlProblem) -> [WorkerRecord] { try await value(of: Call(.get, "workers")) }
+
+    public func daemons() async throws(ControlProblem) -> [DaemonRecord] { try await value(of: Call(.get, "daemons")) }
 }
 
 extension Route {
@@ -36,6 +42,7 @@ extension Route {
                 return .done
             },
             Route(.get, "workers") { _ in .value(try await control.workers().json) },
+            Route(.get, "daemons") { _ in .value(try await control.daemons().json) },
         ]
     }
 }

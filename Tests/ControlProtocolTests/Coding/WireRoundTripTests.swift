@@ -49,6 +49,7 @@ import Testing
                 graph: Samples.graph, jobs: [Samples.job, Samples.leanJob],
                 edges: [DependencyRecord(dependent: JobID(8), dependency: JobID(7), condition: .succeeded)]))
         try expectRoundTrip(Samples.workers[0], Samples.workers[1])
+        try expectRoundTrip(Samples.daemons[0], Samples.daemons[1])
         try expectRoundTrip(WaitExplanation(job: JobID(7), state: .ready, reasons: Samples.reasons))
         try expectRoundTrip(
             WatchEvent.job(Samples.job),
