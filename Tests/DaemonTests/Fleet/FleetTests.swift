@@ -78,6 +78,12 @@ struct FleetTests {
         // No request is answered before the gate opens, so the four jobs run at the same time, two in each daemon.
         await requests(4)
         #expect(try ask("SELECT running::text FROM halyard.daemons ORDER BY name") == ["2", "2"])
+        let listed = try await members[0].halyard("daemons").output.split(separator: "\n").map { line in
+            line.split(separator: " ").map(String.init)
+        }
+        #expect(listed.map(\.first) == ["DAEMON", "one", "two"])
+        // The name of the host has no spaces.
+        #expect(listed.dropFirst().allSatisfy { $0.count > 4 && $0[3] == "running" && $0[4] == "2" })
         bed.server.openGate()
         try await wait(for: jobs, through: members[1])
         #expect(try ask("SELECT outcome FROM halyard.results") == Array(repeating: "succeeded", count: 4))
