@@ -24,7 +24,9 @@ extension Writer {
                 notes[row.job(0)] = JobChange(
                     job: row.job(0), graph: row.graph(1), state: .running, attempt: row.int(2), isCancelRequest: true)
             }
+            let all = exists.map { FinalJob(job: $0, outcome: .cancelled) }
             for (state, statement) in Statements.open {
+                if state == .blocked { try lockDependents(of: all, and: Set(exists)) }
                 var done: [DoneRow] = []
                 try run(statement, .jobs(exists)).forEach { (row) throws(PostgresError) in
                     let open = OpenRow(row)
