@@ -9,7 +9,7 @@ extension JobRunner {
             ? attempt.definition.kind?.description.wantedOutputs(among: kinds) : nil
         guard let wanted else { return run(attempt, [], on: host) }
         // Nothing awaits this task: it ends with an attempt in the host, or with an event for the claim loop.
-        Task(priority: .medium) {
+        let reading = Task(priority: .medium) {
             switch await outputs(wanted, for: attempt) {
             case .success(let outputs):
                 run(attempt, outputs, on: host)
@@ -17,6 +17,7 @@ extension JobRunner {
             case .failure(let result): end(attempt, result)
             }
         }
+        attempt.adopt(reading)
     }
 
     private func run(_ attempt: RunningAttempt, _ dependencies: [DependencyOutput], on host: any KindHost) {

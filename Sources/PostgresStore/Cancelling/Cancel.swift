@@ -101,7 +101,9 @@ extension Writer {
             WHERE  running.job = locked.job
             RETURNING running.job, running.graph, running.attempt
             """)
-        static let requested = Statement("SELECT job FROM halyard.running WHERE job = ANY ($1::bigint[])")
+        /// Jobs of earlier requests. Others may have been claimed since the first statement; the next look finds those.
+        static let requested = Statement(
+            "SELECT job FROM halyard.running WHERE job = ANY ($1::bigint[]) AND cancel_ms IS NOT NULL")
         static let done = Statement("SELECT job, outcome FROM halyard.done WHERE job = ANY ($1::bigint[])")
         static let graph = Statement("SELECT 1 FROM halyard.graph WHERE id = $1::bigint")
         static let openJobs = Statement(
