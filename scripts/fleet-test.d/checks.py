@@ -151,7 +151,8 @@ class Checks:
         for attempt in self.facts.attempts:
             for start, end in attempt.daemon.frozen:
                 last = end + fleet.GRACE + THAW
-                if end - start > fleet.LEASE and attempt.begin < start and attempt.end > last:
+                is_old = attempt.begin < start or (start <= attempt.begin < end and not attempt.counts)
+                if end - start > fleet.LEASE and is_old and attempt.end > last:
                     yield f"{attempt}, frozen from {start:.3f} to {end:.3f}"
 
     def order(self):

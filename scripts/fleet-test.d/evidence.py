@@ -17,6 +17,8 @@ class Attempt:
         self.begin = begin
         self.end = None
         self.how = None
+        # Whether the job's result is of this attempt.
+        self.counts = False
 
     def __str__(self):
         return (f"attempt {self.number} of job {self.job} ({self.name}) on {self.daemon.name} from {self.begin:.3f} to "
@@ -46,13 +48,19 @@ def read_journal(daemon):
 
 
 def held(attempt):
-    """The span in which the attempt may exclude others: until a freeze that outlasted the lease.
+    """The span in which the attempt may exclude others.
 
-    Nothing can stop a process that does not run. Its daemon must do so when it runs again (`Checks.thawed`).
+    Nothing can stop a process that does not run: an attempt holds nothing after a freeze that outlasted the lease began.
+    When the processes run again, a worker may still begin what its pipe contains, until the daemon stops it within the
+    grace; its result is discarded. The check `Checks.thawed` limits this.
     """
     for start, end in attempt.daemon.frozen:
-        if end - start > fleet.LEASE / 2 and attempt.begin < start < attempt.end:
+        if end - start <= fleet.LEASE / 2:
+            continue
+        if attempt.begin < start < attempt.end:
             return attempt.begin, start
+        if start <= attempt.begin < end + fleet.GRACE and not attempt.counts:
+            return attempt.begin, attempt.begin
     return attempt.begin, attempt.end
 
 
@@ -76,6 +84,8 @@ class Evidence:
                 "JOIN halyard.queue ON queue.id = record.queue"):
             row["state"] = STATES.get(row["state"], "open")
             self.jobs[row["id"]] = row
+            for attempt in self.result_attempt(row):
+                attempt.counts = True
         self.by_name = {}
         self.repeats = {}
         for row in self.jobs.values():
