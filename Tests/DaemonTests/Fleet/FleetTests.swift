@@ -64,7 +64,7 @@ struct FleetTests {
             for: [added.output.trimmingCharacters(in: .whitespacesAndNewlines)], through: member)
         daemon.signal(SIGTERM)
         #expect(await daemon.waitForEnd() == .exited(0))
-        #expect(try ask("SELECT state FROM halyard.daemons") == ["ended"])
+        #expect(try ask("SELECT DISTINCT state FROM halyard.daemons") == ["ended"])
         try server.dropDatabase(url)
     }
 
@@ -92,8 +92,9 @@ struct FleetTests {
     }
 
     @Test func anotherDaemonRunsTheJobsOfOneThatWasKilled() async throws {
-        let killed = try FleetMember("killed", of: bed, database: url)
-        let other = try FleetMember("other", of: bed, database: url)
+        let killed = try FleetMember("killed", of: bed, database: url, lease: "10s")
+        // A daemon looks for the jobs of dead ones whenever it renews its own lease.
+        let other = try FleetMember("other", of: bed, database: url, lease: "10s")
         let first = try await killed.start()
         let jobs = try await enqueue(["/gate/1", "/gate/2"], through: killed)
         // Both jobs have begun.
@@ -101,20 +102,27 @@ struct FleetTests {
         let second = try await other.start()
         first.signal(SIGKILL)
         _ = await first.waitForEnd()
+        // Usually both jobs. On a very busy machine, the daemon may have lost its lease before.
+        let held = try ask(
+            """
+            SELECT running.job || '/' || running.attempt
+            FROM   halyard.running
+            JOIN   halyard.daemon ON daemon.id = running.daemon
+            WHERE  daemon.name = 'killed'
+            """)
         bed.server.openGate()
         try await wait(for: jobs, through: other)
-        // One result each, and the attempts that began in the killed daemon are shown as crashed.
+        // One result each, and the attempts that ran in the killed daemon are shown as crashed.
         #expect(try ask("SELECT outcome FROM halyard.results") == ["succeeded", "succeeded"])
-        let crashed = try ask(
-            "SELECT DISTINCT job::text FROM halyard.attempts WHERE outcome = 'crashed' ORDER BY 1")
-        #expect(crashed == jobs)
+        let crashed = try ask("SELECT job || '/' || attempt FROM halyard.attempts WHERE outcome = 'crashed'")
+        #expect(Set(crashed).isSuperset(of: held))
         await second.stop()
         try server.dropDatabase(url)
     }
 
     @Test func aDaemonThatIsStartedAgainTakesItsJobsBackAtOnce() async throws {
-        // Otherwise its jobs would wait for ten minutes.
-        let member = try FleetMember("one", of: bed, database: url, lease: "600s")
+        // Otherwise its jobs would wait for ten minutes, the length of its lease.
+        let member = try FleetMember("one", of: bed, database: url)
         let first = try await member.start()
         let jobs = try await enqueue(["/gate/1"], through: member)
         await requests(1)
