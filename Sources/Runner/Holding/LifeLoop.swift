@@ -51,6 +51,7 @@ struct LifeLoop {
         var abandonsAt: Duration?
         var renewsAt: Duration?
         var isRenewing = false
+        var wasRenewed = false
         var isServing = false
     }
 
@@ -76,6 +77,9 @@ struct LifeLoop {
     private var isFirst = true
     private var backoff = Backoff()
     private var rescueBackoff = Backoff()
+    /// The waits before the next life while the store ends each one before its first renewal; nil if it does not. Without
+    /// them, two daemons with one identity would end each other's lives without a pause.
+    private var rebirth: Backoff?
     /// The time that attempts get to stop.
     private var grace: Duration
 
@@ -137,8 +141,8 @@ struct LifeLoop {
         case .renewed(let renewal, let holder, let sentAt): renewed(renewal, of: holder, sentAt, now, &actions)
         case .beginFailed(let error): beginFailed(error, now, &actions)
         case .renewalFailed(let error, let holder): renewalFailed(error, of: holder, now, &actions)
-        case .ended(let holder): if self.holder == holder { lapse(now, &actions) }
-        case .attemptsOver: if case .lapsed = phase { phase = .beginning(at: now) }
+        case .ended(let holder): if self.holder == holder { ended(now, &actions) }
+        case .attemptsOver: attemptsOver(now)
         case .othersChanged: wantRescue()
         case .rescued: rescued(&actions)
         case .rescueFailed(let error): rescueFailed(error, now, &actions)
@@ -208,9 +212,29 @@ struct LifeLoop {
         switch renewal {
         case .renewed(let life):
             extend(life, sentAt)
+            noteRenewal()
             if life.hasOrphans { wantRescue() }
-        case .ended: lapse(now, &actions)
+        case .ended: ended(now, &actions)
         }
+    }
+
+    private mutating func noteRenewal() {
+        guard case .alive(var life) = phase else { return }
+        life.wasRenewed = true
+        phase = .alive(life)
+        rebirth = nil
+    }
+
+    /// The store has ended the life.
+    private mutating func ended(_ now: Duration, _ actions: inout [Action]) {
+        if case .alive(let life) = phase, !life.wasRenewed { rebirth = rebirth ?? Backoff() }
+        lapse(now, &actions)
+    }
+
+    private mutating func attemptsOver(_ now: Duration) {
+        guard case .lapsed = phase else { return }
+        rebirth?.failed(now: now)
+        phase = .beginning(at: rebirth?.retryAt ?? now)
     }
 
     private mutating func beginFailed(_ error: StoreError, _ now: Duration, _ actions: inout [Action]) {

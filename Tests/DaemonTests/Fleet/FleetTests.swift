@@ -153,6 +153,21 @@ struct FleetTests {
         try server.dropDatabase(url)
     }
 
+    @Test func aCopiedHomeOnTheSameHostDoesNotEndTheLifeOfTheOriginal() async throws {
+        let original = try FleetMember("original", of: bed, database: url, lease: "600s")
+        let daemon = try await original.start()
+        let copy = try FleetMember("copy", of: bed, database: url)
+        try FileManager.default.createDirectory(atPath: copy.home, withIntermediateDirectories: false)
+        try FileManager.default.copyItem(
+            atPath: original.home + "/daemon-id", toPath: copy.home + "/daemon-id")
+        let refused = try copy.launch()
+        #expect(await refused.waitForEnd() == .exited(75))
+        #expect(refused.errors.text.contains("has the same daemon-id"))
+        #expect(try ask("SELECT state FROM halyard.daemons") == ["alive"])
+        await daemon.stop()
+        try server.dropDatabase(url)
+    }
+
     @Test func aServerThatCannotBeReachedEndsTheStartAndNamesNoPassword() async throws {
         let member = try FleetMember(
             "one", of: bed, database: "postgresql://halyard:secret@/jobs?host=\(bed.folder.path)")

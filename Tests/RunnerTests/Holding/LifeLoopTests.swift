@@ -126,7 +126,9 @@ struct LifeProbe {
         // L5: the store may have answered before it noticed the end.
         #expect(probe.send(.renewed(.renewed(LifeProbe.life()), of: one, sentAt: probe.now)) == [])
         #expect(probe.loop.hasLapsed)
-        #expect(probe.send(.attemptsOver) == [.begin])
+        #expect(probe.send(.attemptsOver) == [])
+        probe.now += .milliseconds(100)
+        #expect(probe.send(.alarm) == [.begin])
         #expect(probe.send(.beginFailed(LifeProbe.unreachable)) == [])
         #expect(probe.alarm == probe.now + .milliseconds(100))
         probe.now += .milliseconds(100)
@@ -134,6 +136,28 @@ struct LifeProbe {
         #expect(probe.send(.began(LifeProbe.life(2), sentAt: probe.now)) == [.rescue(HolderID(2))])
         #expect(probe.send(.rescued) == [.serve(HolderID(2))])
         #expect(!probe.loop.hasLapsed)
+    }
+
+    @Test func livesThatEndAtOnceFollowEachOtherAtGrowingIntervals() {
+        var probe = LifeProbe.serving()
+        var waits: [Duration] = []
+        for id in 1...4 {
+            _ = probe.send(.ended(HolderID(Int64(id))))
+            _ = probe.send(.attemptsOver)
+            let alarm = probe.alarm ?? .zero
+            waits.append(alarm - probe.now)
+            probe.now = alarm
+            #expect(probe.send(.alarm) == [.begin])
+            _ = probe.send(.began(LifeProbe.life(Int64(id) + 1), sentAt: probe.now))
+        }
+        #expect(waits == [.milliseconds(100), .milliseconds(200), .milliseconds(400), .milliseconds(800)])
+        // After a renewal, the next life begins without a wait.
+        let five = HolderID(5)
+        probe.now += .seconds(10)
+        _ = probe.send(.alarm)
+        _ = probe.send(.renewed(.renewed(LifeProbe.life(5)), of: five, sentAt: probe.now))
+        _ = probe.send(.ended(five))
+        #expect(probe.send(.attemptsOver).contains(.begin))
     }
 
     @Test func aLifeThatLapsesBeforeItsFirstRescueIsFollowedByAnother() {
