@@ -2,6 +2,7 @@ import API
 import ControlProtocol
 import Glibc
 import JobFiles
+import Jobs
 import Settings
 import Stores
 
@@ -31,6 +32,7 @@ struct ConfigurationCheck: Sendable, Hashable {
     init(_ configuration: DaemonConfiguration, for purpose: Purpose) {
         self.purpose = purpose
         checkPrograms(configuration)
+        checkGrace(configuration)
         if purpose == .reload { return }
         if purpose != .start(opensSocket: false) { checkGroup(configuration) }
         let home = configuration.homeDirectory
@@ -76,6 +78,17 @@ struct ConfigurationCheck: Sendable, Hashable {
     }
 
     // MARK: Checks
+
+    /// Checks that attempts which ignore the request to stop are over before the lease ends.
+    private mutating func checkGrace(_ configuration: DaemonConfiguration) {
+        guard configuration.databaseURL != nil else { return }
+        let longest = configuration.lease / 10 * 4
+        guard configuration.grace > longest else { return }
+        add(
+            "grace",
+            "\(configuration.grace.human) is too long for daemon.lease, \(configuration.lease.human): a job must stop before another daemon runs it",
+            remedy: "use at most \(longest.human), or raise daemon.lease")
+    }
 
     private mutating func checkGroup(_ configuration: DaemonConfiguration) {
         guard let group = configuration.socketGroup else { return }

@@ -202,7 +202,7 @@ extension ClaimLoop {
         case .holds(let holder):
             (self.holder, lastHolder) = (holder, holder)
             mayClaim = true
-        case .lapsed: lapse(now, &actions)
+        case .lapsed(let limit): lapse(within: limit, now, &actions)
         case .storeFailed(let error): fail(error, &actions)
         case .began(let attempt): began(attempt, now)
         case .attemptEnded(let attempt, let result, let random):
@@ -350,9 +350,14 @@ extension ClaimLoop {
     mutating func stop(_ lease: Lease, _ reason: StopReason, _ now: Duration, _ actions: inout [Action]) {
         guard let running = attempts[lease], running.stop == nil else { return }
         attempts[lease]?.stop = reason
-        attempts[lease]?.abandonAt = now + settings.grace
-        addDeadline(lease, at: now + settings.grace)
+        setAbandonment(of: lease, at: now + settings.grace)
         actions.append(.stop(running.attempt, reason))
+    }
+
+    /// Abandons an attempt at this moment if it has not stopped.
+    mutating func setAbandonment(of lease: Lease, at moment: Duration) {
+        attempts[lease]?.abandonAt = moment
+        addDeadline(lease, at: moment)
     }
 
     private mutating func abandon(

@@ -317,6 +317,24 @@ import Workers
         #expect(try problems("network:\n  ports:\n    - {a: 1}\n").count == 1)
     }
 
+    /// A job must be over before another daemon runs it. An SQLite file has only one daemon.
+    @Test func theGracePeriodMustFitIntoTheLease() {
+        func found(_ grace: Int, _ url: String?, _ purpose: ConfigurationCheck.Purpose) -> [String] {
+            var configuration = DaemonConfiguration()
+            configuration.databaseURL = url
+            configuration.lease = .seconds(10)
+            configuration.grace = .seconds(grace)
+            return ConfigurationCheck(configuration, for: purpose).errors.filter { $0.hasPrefix("grace: ") }
+        }
+        let url = "postgresql:///jobs"
+        for purpose in [ConfigurationCheck.Purpose.reload, .start(opensSocket: false)] {
+            #expect(found(5, url, purpose).first?.hasPrefix("grace: 5s is too long for daemon.lease, 10s: ") == true)
+            #expect(found(5, url, purpose).first?.hasSuffix("; use at most 4s, or raise daemon.lease") == true)
+            #expect(found(4, url, purpose).isEmpty)
+            #expect(found(5, nil, purpose).isEmpty)
+        }
+    }
+
     @Test func brokenYAMLIsRefusedWithItsLine() throws {
         let found = try problems("slots: 1\n\tgrace: 1s\n")
         #expect(found.count == 1)

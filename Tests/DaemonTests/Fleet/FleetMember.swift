@@ -29,7 +29,10 @@ final class FleetMember: Sendable {
             daemon: {name: \(name), lease: \(lease)}
             network:
               allow: ["127.0.0.1:\(bed.server.port)"]
-              connect_timeout: 1m
+              connect_timeout: 5m
+              idle_timeout: 1h
+            # A request that waits at the gate waits for the test.
+            unfurl: {timeout: 1h, hop_timeout: 1h}
             \(more)
             """, to: "halyard.yaml")
     }
