@@ -1,4 +1,5 @@
 import Jobs
+import OperationTypes
 import PostgreSQL
 import StoreParts
 import Synchronization
@@ -49,7 +50,32 @@ public final class PostgresJobStore: JobStore {
     // MARK: Opening and closing
 
     /// Carries out the requests made so far and closes the connections. Later requests fail with `StoreError.closed`.
+    ///
+    /// Waits at most 30 seconds, and 5 while the server cannot be reached. After that, the threads still wait for its
+    /// answers, and a request that was not answered may or may not be stored.
     public func close() async {
+        let isCutOff =
+            switch condition.problem {
+            case .unreachable?, .unanswered?: true
+            default: false
+            }
+        let isClosed = Latch<Void>()
+        // Nothing awaits this task: it ends with the threads.
+        Task {
+            await closeThreads()
+            isClosed.open()
+        }
+        // Cancelled below.
+        let deadline = Task {
+            // Only the cancellation ends the sleep early, when nobody waits any more.
+            try? await Task.sleep(for: .seconds(isCutOff ? 5 : 30))
+            isClosed.open()
+        }
+        await isClosed.uncancellableWait()
+        deadline.cancel()
+    }
+
+    private func closeThreads() async {
         await reading.close()
         await listing.close()
         await lives.close()

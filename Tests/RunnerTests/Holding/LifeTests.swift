@@ -92,6 +92,18 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+    func onlyARunnerThatIsCutOffEndsWithoutAGoodbye(_ isCut: Bool) async throws {
+        try await RunnerHarness.withStore { harness in
+            let life = ManualClock(Duration.seconds(5000))
+            let store = CutOffStore(harness.store, life)
+            try await harness.running(harness.runner(on: store, lifeClock: life)) { _ in
+                if isCut { store.cut() }
+            }
+            #expect(store.goodbyes == (isCut ? 0 : 1))
+        }
+    }
+
     @Test(.timeLimit(.minutes(1))) func workThatEndedBeforeALapseIsRecordedAfterIt() async throws {
         let gate = Gate()
         try await RunnerHarness.withStore(run: waiting(at: gate)) { harness in
