@@ -168,6 +168,22 @@ struct FleetTests {
         try server.dropDatabase(url)
     }
 
+    @Test func aStatusOfTheDatabaseTellsWhetherADaemonRuns() async throws {
+        func state() async throws -> String {
+            let status = try await ChildProcess.run(
+                binary("halyard"), ["status", "--database", url], environment: ["TZ": "UTC"])
+            #expect(status.status == .exited(0), "\(status.errors)")
+            return String(status.output.prefix { $0 != "\n" })
+        }
+        let member = try FleetMember("one", of: bed, database: url)
+        let daemon = try await member.start()
+        #expect(try await state() == "halyardd  running")
+        daemon.signal(SIGTERM)
+        #expect(await daemon.waitForEnd() == .exited(0))
+        #expect(try await state() == "halyardd  stopped")
+        try server.dropDatabase(url)
+    }
+
     @Test func aServerThatCannotBeReachedEndsTheStartAndNamesNoPassword() async throws {
         let member = try FleetMember(
             "one", of: bed, database: "postgresql://halyard:secret@/jobs?host=\(bed.folder.path)")
