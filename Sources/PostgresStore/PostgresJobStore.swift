@@ -12,6 +12,8 @@ import Synchronization
 public final class PostgresJobStore: JobStore {
     /// The server for people: host, port and database.
     public let server: String
+    /// Identifies the database, also after it was moved to another server or restored from a dump.
+    public let identity: String
 
     private let writing: RequestThread<Writer>
     /// The thread for writes that affect very many rows.
@@ -32,11 +34,12 @@ public final class PostgresJobStore: JobStore {
     private static let manyRows = 2000
 
     init(
-        server: String, writing: RequestThread<Writer>, bulk: RequestThread<Writer>,
+        server: String, identity: String, writing: RequestThread<Writer>, bulk: RequestThread<Writer>,
         lives: RequestThread<LifeKeeper>, reading: RequestThread<Reader>, listing: RequestThread<Reader>,
         listener: Listener?, observers: Observers, offset: ClockOffset?
     ) {
         self.server = server
+        self.identity = identity
         self.writing = writing
         self.bulk = bulk
         self.lives = lives

@@ -64,6 +64,12 @@ import Testing
             """)
     }
 
+    @Test func manyJobsAreLookedForAtOnce() async throws {
+        guard case .enqueued(let receipt) = try await enqueue() else { throw Unexpected() }
+        #expect(try await store.existing(receipt.jobs + (1000..<3000).map { JobID($0) }) == Set(receipt.jobs))
+        await store.close()
+    }
+
     @Test func idleConnectionsThatWereTerminatedAreMadeAgain() async throws {
         try terminateAll()
         guard case .enqueued(let receipt) = try await enqueue() else { throw Unexpected() }

@@ -19,6 +19,9 @@ extension PostgresJobStore {
         if options.isBrief { try connection.requireSchema() } else { try connection.migrate() }
         try offset?.measure(connection)
         let server = link.server
+        let identity = try connection.mappingErrors { () throws(PostgresError) in
+            try connection.run("SELECT identity FROM halyard.settings")[0].string(0)
+        }
         if !options.isBrief {
             // Only a migration may take longer.
             link.close()
@@ -46,7 +49,7 @@ extension PostgresJobStore {
         let bulk = Link(to: url, name: "halyard bulk", options: options)
         bulk.mustBeDurable = true
         return PostgresJobStore(
-            server: server, writing: try writer(link, "halyard-writer"),
+            server: server, identity: identity, writing: try writer(link, "halyard-writer"),
             bulk: try writer(bulk, "halyard-bulk"),
             lives: try RequestThread(
                 named: "halyard-lives", Handover(LifeRequestLoop(keeper, server: server))),

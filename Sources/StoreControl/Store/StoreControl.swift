@@ -20,7 +20,7 @@ public final class StoreControl: JobControl {
     private let settling: StoreObservation?
     private let watchBudget = WatchBudget()
     /// Held during a prune, so that the mark for its crash belongs to one prune.
-    private let pruning = AsyncSemaphore(1)
+    let pruning = AsyncSemaphore(1)
     /// Held from the planning of very many jobs until they are written. A small request may create 100,000
     /// jobs. Two turns limit how many jobs are planned at the same time, and how many such writes another write
     /// may have to wait for.

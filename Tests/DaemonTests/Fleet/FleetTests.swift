@@ -1,4 +1,6 @@
 import Foundation
+import JobFiles
+import Jobs
 import PostgreSQL
 import PostgresServer
 import Programs
@@ -164,6 +166,18 @@ struct FleetTests {
         #expect(await refused.waitForEnd() == .exited(75))
         #expect(refused.errors.text.contains("has the same daemon-id"))
         #expect(try ask("SELECT state FROM halyard.daemons") == ["alive"])
+        await daemon.stop()
+        try server.dropDatabase(url)
+    }
+
+    @Test func filesOfJobsThatOtherDaemonsPrunedAreRemovedAfterTheStart() async throws {
+        let member = try FleetMember("one", of: bed, database: url)
+        try FileManager.default.createDirectory(atPath: member.home, withIntermediateDirectories: false)
+        let files = JobFiles(folder: member.home + "/files")
+        try files.beginLog(of: Lease(job: JobID(77), attempt: 1)).finish()
+        let watch = try FolderWatch(member.home + "/files")
+        let daemon = try await member.start()
+        try await watch.waitUntilEmpty()
         await daemon.stop()
         try server.dropDatabase(url)
     }
