@@ -45,17 +45,22 @@ public final class Connection {
 
     deinit { if let connection { halyard_pq_finish(connection) } }
 
-    /// Returns a message of libpq if it is about a server. Its messages about a URL quote parts of it, which may be parts of
-    /// the password, such as one with an unescaped `@`, `/` or `%`.
+    /// Returns a message of libpq if it is about servers. Its messages about a URL quote parts of it, which may be parts of
+    /// the password, such as one with an unescaped `@`, `/`, `,` or `%`. If one of several hosts looks like such a part, the
+    /// others may be parts of the password too.
     private static func withoutSecrets(_ message: String) -> String {
-        let isAboutServer =
-            message.hasPrefix("connection to server ")
-            ? message.split(separator: "\"", maxSplits: 2).dropFirst().first?.contains("@") == false
-            : message.hasPrefix("could not translate host name ") && !message.contains("@")
-        return isAboutServer
+        let isAboutServers = message.split(separator: "\n").allSatisfy { line in
+            if line.hasPrefix("connection to server ") {
+                return line.split(separator: "\"", maxSplits: 2).dropFirst().first?.contains("@") == false
+            }
+            // The other lines belong to the one before.
+            return line.hasPrefix("could not translate host name ")
+                ? !line.contains("@") : line.hasPrefix("\t") || line.hasPrefix("DETAIL: ") || line.hasPrefix("HINT: ")
+        }
+        return isAboutServers
             ? message
             : "The server's URL is invalid, or its host is unknown. "
-                + "In a password, '%', '/', '@', ':', '#' and '?' must be written as '%25', '%2F', and so on."
+                + "In a password, '%', '/', '@', ':', ',', '#' and '?' must be written as '%25', '%2F', and so on."
     }
 
     // MARK: Asking

@@ -1,4 +1,5 @@
 import Jobs
+import OperationTypes
 import PostgreSQL
 import StoreParts
 import Synchronization
@@ -11,6 +12,8 @@ import Synchronization
 public final class PostgresJobStore: JobStore {
     /// The server for people: host, port and database.
     public let server: String
+    /// Identifies the database, also after it was moved to another server or restored from a dump.
+    public let identity: String
 
     private let writing: RequestThread<Writer>
     /// The thread for writes that affect very many rows.
@@ -31,11 +34,12 @@ public final class PostgresJobStore: JobStore {
     private static let manyRows = 2000
 
     init(
-        server: String, writing: RequestThread<Writer>, bulk: RequestThread<Writer>,
+        server: String, identity: String, writing: RequestThread<Writer>, bulk: RequestThread<Writer>,
         lives: RequestThread<LifeKeeper>, reading: RequestThread<Reader>, listing: RequestThread<Reader>,
         listener: Listener?, observers: Observers, offset: ClockOffset?
     ) {
         self.server = server
+        self.identity = identity
         self.writing = writing
         self.bulk = bulk
         self.lives = lives
@@ -49,7 +53,32 @@ public final class PostgresJobStore: JobStore {
     // MARK: Opening and closing
 
     /// Carries out the requests made so far and closes the connections. Later requests fail with `StoreError.closed`.
+    ///
+    /// Waits at most 30 seconds, and 5 while the server cannot be reached. After that, the threads still wait for its
+    /// answers, and a request that was not answered may or may not be stored.
     public func close() async {
+        let isCutOff =
+            switch condition.problem {
+            case .unreachable?, .unanswered?: true
+            default: false
+            }
+        let isClosed = Latch<Void>()
+        // Nothing awaits this task: it ends with the threads.
+        Task {
+            await closeThreads()
+            isClosed.open()
+        }
+        // Cancelled below.
+        let deadline = Task {
+            // Only the cancellation ends the sleep early, when nobody waits any more.
+            try? await Task.sleep(for: .seconds(isCutOff ? 5 : 30))
+            isClosed.open()
+        }
+        await isClosed.uncancellableWait()
+        deadline.cancel()
+    }
+
+    private func closeThreads() async {
         await reading.close()
         await listing.close()
         await lives.close()

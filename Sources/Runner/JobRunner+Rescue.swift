@@ -14,8 +14,11 @@ extension JobRunner {
                 .error, job, "failed: the process crashed too often while only this job was running",
                 event: "job-crashed")
         }
+        // One holder rescues only when it starts; several also rescue from each other, and after a lapse from themselves.
+        let isAlone = store.capabilities.holders == .one
+        let cause = isAlone ? "it was running when the last process ended" : "its daemon stopped or lost its lease"
         for job in rescued.returned + rescued.cancelled {
-            try await log(.info, job, "rescued: it was running when the last process ended", event: "job-rescued")
+            try await log(.info, job, "rescued: \(cause)", event: "job-rescued")
         }
         if !rescued.onTrial.isEmpty {
             report.logger.notice(
@@ -24,8 +27,12 @@ extension JobRunner {
         }
         let count = rescued.returned.count + rescued.cancelled.count
         if count > 0 {
+            let jobs =
+                isAlone
+                ? "\(count == 1 ? "1 job that was" : "\(count) jobs that were") running when the last process ended"
+                : "\(count == 1 ? "1 job" : "\(count) jobs") whose daemon stopped or lost its lease"
             report.logger.notice(
-                "rescued \(count == 1 ? "1 job that was" : "\(count) jobs that were") running when the last process ended",
+                "rescued \(jobs)",
                 metadata: ["HALYARD_COUNT": "\(count)", "HALYARD_EVENT": "jobs-rescued"])
         }
     }

@@ -39,6 +39,7 @@ import Testing
     @Test(arguments: [
         "postgresql://u:sec%zzret@h/d", "postgresql://u:sec/ret@t@h", "postgresql://u:secret@[::1/d",
         "postgresql://u:se@cret@127.0.0.1.invalid/d", "password=secret no sense",
+        "postgresql://u:x@sec,ret@127.0.0.1.invalid/d", "postgresql://u:x@127.0.0.1:1,sec@ret,127.0.0.1:1/d",
     ])
     func anErrorAboutTheURLQuotesNothingOfIt(url: String) throws {
         let error = #expect(throws: PostgresError.self) { _ = try Connection(to: url) }
@@ -53,6 +54,10 @@ import Testing
         #expect(missing?.message.contains("/nonexistent/folder") == true)
         let unknown = #expect(throws: PostgresError.self) { _ = try Connection(to: "postgresql://no-host.invalid/d") }
         #expect(unknown?.message.contains("no-host.invalid") == true)
+        let two = #expect(throws: PostgresError.self) {
+            _ = try Connection(to: "postgresql://no-host.invalid,other-host.invalid/d")
+        }
+        for host in ["no-host.invalid", "other-host.invalid"] { #expect(two?.message.contains(host) == true) }
     }
 
     @Test func aRefusedStatementLeavesTheConnectionUsable() throws {

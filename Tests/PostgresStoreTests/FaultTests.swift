@@ -64,12 +64,42 @@ import Testing
             """)
     }
 
+    @Test func manyJobsAreLookedForAtOnce() async throws {
+        guard case .enqueued(let receipt) = try await enqueue() else { throw Unexpected() }
+        #expect(try await store.existing(receipt.jobs + (1000..<3000).map { JobID($0) }) == Set(receipt.jobs))
+        await store.close()
+    }
+
     @Test func idleConnectionsThatWereTerminatedAreMadeAgain() async throws {
         try terminateAll()
         guard case .enqueued(let receipt) = try await enqueue() else { throw Unexpected() }
         #expect(try await store.job(receipt.jobs[0])?.state == .ready)
         #expect(try await store.jobs(JobFilter()).count == 1)
         #expect(try await claim().count == 1)
+        await store.close()
+    }
+
+    @Test(.timeLimit(.minutes(2))) func aServerThatNoLongerKeepsCommitsGetsNone() async throws {
+        func change(_ action: String) throws {
+            try admin.run("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I \(action)', current_database()); END $$")
+        }
+        try change("SET synchronous_commit = off")
+        try terminateAll()
+        let error = await #expect(throws: StoreError.self) { _ = try await enqueue() }
+        guard case .unreachable(_, let message) = error else { throw Unexpected() }
+        #expect(message.contains("synchronous_commit = off"))
+        try change("RESET synchronous_commit")
+        // The next try to connect is made after a pause.
+        while true {
+            do throws(StoreError) {
+                _ = try await store.enqueue([NewGraph(isGraph: false, jobs: [NewJob(definition: step)])], now: now)
+                break
+            } catch {
+                guard case .unreachable = error else { throw error }
+                await Task.yield()
+            }
+        }
+        #expect(try await store.counts()[.ready] == 1)
         await store.close()
     }
 

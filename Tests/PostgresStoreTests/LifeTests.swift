@@ -1,7 +1,8 @@
 import Jobs
 import PostgreSQL
-import PostgresStore
 import Testing
+
+@testable import PostgresStore
 
 /// Lives of daemons, by the server's own clock.
 @Suite(.enabled(if: hasServer, "PostgreSQL is not installed"), .serialized, .timeLimit(.minutes(2))) struct LifeTests {
@@ -53,6 +54,14 @@ import Testing
         let answer = try await blocked
         #expect(answer.isAlive)
         await store.close()
+    }
+
+    /// A host that does not answer leaves time to try the next one before the life ends.
+    @Test(arguments: [(10, 2), (30, 5), (60, 10), (600, 10)])
+    func aConnectionForRenewalsIsMadeInTime(_ lease: Int, _ timeout: Int) {
+        var options = PostgresStoreOptions()
+        options.lifeLength = .seconds(lease)
+        #expect(LifeKeeper.connectTimeout(of: options) == .seconds(timeout))
     }
 
     @Test func aCopyOfAMachineEndsNoLifeAndBeginsWhenItIsOver() async throws {

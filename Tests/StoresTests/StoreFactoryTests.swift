@@ -114,6 +114,15 @@ import Testing
             #expect(reopened.identity == identity)
             await reopened.close()
             again.release()
+            // The files in the home belong to the jobs of the first database.
+            let otherURL = try server.makeDatabase()
+            let other = try await StoreFactory.opening(at: otherURL, for: .lasting, onServer: settings)
+                .reserve(as: .daemon, waiting: .zero) { _ in }
+            let foreign = await #expect(throws: StoreOpenFailure.self) { try await other.open() }
+            #expect(foreign?.cause == .wrong)
+            #expect(foreign?.description.contains("/home is the home of a daemon of another database") == true)
+            other.release()
+            try server.dropDatabase(otherURL)
             // A damaged identity is not replaced silently: its jobs would have no owner.
             try Data("?".utf8).write(to: URL(filePath: folder + "/home/daemon-id"))
             let third = try await opening.reserve(as: .daemon, waiting: .zero) { _ in }

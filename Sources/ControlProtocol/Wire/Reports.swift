@@ -135,7 +135,8 @@ public enum WatchEvent: Sendable, Hashable {
 public struct StatusReport: Sendable, Hashable {
     /// The states of a daemon.
     public enum State: String, Sendable, Hashable, CaseIterable {
-        /// The daemon's state; `stopped` if no daemon is running.
+        /// The daemon's state; `stopped` if no daemon is running. If a caller has asked a database that several daemons
+        /// share, `running` means that at least one of them runs.
         case starting, recovering, running, draining, stopped
         /// A process holds the database, but no daemon answers on the requested socket.
         case unreachable

@@ -33,6 +33,7 @@ struct ConfigurationCheck: Sendable, Hashable {
         self.purpose = purpose
         checkPrograms(configuration)
         checkGrace(configuration)
+        checkHome(configuration)
         if purpose == .reload { return }
         if purpose != .start(opensSocket: false) { checkGroup(configuration) }
         let home = configuration.homeDirectory
@@ -78,6 +79,14 @@ struct ConfigurationCheck: Sendable, Hashable {
     }
 
     // MARK: Checks
+
+    /// Commands look for the files of an SQLite database next to it, also when no daemon runs.
+    private mutating func checkHome(_ configuration: DaemonConfiguration) {
+        guard configuration.databaseURL == nil, configuration.home != nil else { return }
+        add(
+            "home", "the files of an SQLite database are in its folder",
+            remedy: "remove the key, which is for databases on a server, or move the database")
+    }
 
     /// Checks that attempts which ignore the request to stop are over before the lease ends.
     private mutating func checkGrace(_ configuration: DaemonConfiguration) {

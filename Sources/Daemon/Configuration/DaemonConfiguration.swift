@@ -17,7 +17,7 @@ public struct DaemonConfiguration: Sendable {
     public var databasePasswordFile: String?
     /// The machine's boot, if the service manager passed it.
     var bootID: String?
-    /// The folder of the daemon's own files; nil for the default, ``homeDirectory``.
+    /// The folder of the daemon's own files, if the database is on a server; nil for the default, ``homeDirectory``.
     public var home: String?
     /// The name of the daemon among those that share a database; nil for the host's name.
     public var daemonName: String?

@@ -93,6 +93,9 @@ struct Assembly {
             let control = try await control(spool: endpoint.spool)
             let schedules = try await scheduleRunner(control)
             services.append(server(control, endpoint))
+            if store.capabilities.holders == .many {
+                services.append(LeftoverService(runner: runner, control: control, logger: logger))
+            }
             services.append(runnerService)
             services.append(ScheduleService(runner: schedules))
         } else {

@@ -4,6 +4,13 @@ extension JobStore {
         UnwrittenPage(jobs: [], next: nil)
     }
 
+    /// The default for stores whose reads cost little.
+    public func existing(_ jobs: [JobID]) async throws(StoreError) -> Set<JobID> {
+        var found: Set<JobID> = []
+        for id in jobs where try await job(id) != nil { found.insert(id) }
+        return found
+    }
+
     /// The default for stores that do not prepare children: nil.
     public func prepare(_ children: [NewGraph]) async throws(StoreError) -> PreparedChildren? { nil }
 

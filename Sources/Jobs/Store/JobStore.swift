@@ -276,6 +276,11 @@ public protocol JobStore: Sendable {
     ///
     /// - Throws: ``StoreError``; reading again is safe.
     func job(_ id: JobID) async throws(StoreError) -> JobRecord?
+    /// Reads which of these jobs exist. Default: one read for each.
+    ///
+    /// - Parameter jobs: At most some thousand.
+    /// - Throws: ``StoreError``; reading again is safe.
+    func existing(_ jobs: [JobID]) async throws(StoreError) -> Set<JobID>
     /// Reads a page of the accepted jobs that have an input but no record yet, since they belong to very large
     /// requests. Jobs accepted later are reported as ``StoreChange/accepted(_:)``.
     ///

@@ -18,6 +18,11 @@ final class LifeKeeper {
         min(options.answerTimeout, options.lifeLength / 6)
     }
 
+    /// How long to wait for a connection to each host. A host that does not answer must leave time to try the next one.
+    static func connectTimeout(of options: PostgresStoreOptions) -> Duration {
+        min(options.connectTimeout, max(.seconds(2), options.lifeLength / 6))
+    }
+
     /// Renews a life.
     ///
     /// - Returns: The renewal, and the running jobs of the life whose cancellation is requested: the notification of a

@@ -15,8 +15,10 @@ extension Migration {
 
     private static let settings = """
         CREATE TABLE halyard.settings (
-            id      bigint PRIMARY KEY CHECK (id = 1),
-            version bigint NOT NULL
+            id       bigint PRIMARY KEY CHECK (id = 1),
+            version  bigint NOT NULL,
+            -- Tells the homes of daemons which database their files belong to. A dump keeps it.
+            identity uuid NOT NULL DEFAULT gen_random_uuid()
         );
 
         -- One row for each life of a daemon.

@@ -11,12 +11,23 @@ extension PostgresJobStore {
     public static func open(
         _ url: String, options: PostgresStoreOptions = PostgresStoreOptions(), clock: (any StoreClock)? = nil
     ) throws(PostgresOpenError) -> PostgresJobStore {
-        let link = Link(to: url, name: "halyard", options: options)
+        // Callers and the stop wait for the answers of a server that is frozen.
+        let answerTimeout = min(options.answerTimeout, max(options.lifeLength / 2, .seconds(5)))
+        var link = Link(to: url, name: "halyard", options: options)
         let offset = clock == nil ? ClockOffset() : nil
         let connection = try connect(link)
         if options.isBrief { try connection.requireSchema() } else { try connection.migrate() }
         try offset?.measure(connection)
         let server = link.server
+        let identity = try connection.mappingErrors { () throws(PostgresError) in
+            try connection.run("SELECT identity FROM halyard.settings")[0].string(0)
+        }
+        if !options.isBrief {
+            // Only a migration may take longer.
+            link.close()
+            link = Link(to: url, name: "halyard", options: options, answerTimeout: answerTimeout)
+            link.mustBeDurable = true
+        }
         let observers = Observers()
         let listener = options.isBrief ? nil : try Listener(url, options: options, observers: observers)
         func writer(_ link: Link, _ name: String) throws(PostgresOpenError) -> RequestThread<Writer> {
@@ -24,20 +35,26 @@ extension PostgresJobStore {
             let writer = Writer(link, listener: number, clock: clock, offset: offset, options: options)
             return try RequestThread(named: name, Handover(CommitLoop(writer, observers: observers)))
         }
-        func reader(_ name: String) throws(PostgresOpenError) -> RequestThread<Reader> {
-            let reader = Reader(Link(to: url, name: name, options: options), clock: clock)
+        func reader(
+            _ name: String, answerTimeout: Duration? = nil
+        ) throws(PostgresOpenError) -> RequestThread<Reader> {
+            let link = Link(to: url, name: name, options: options, answerTimeout: answerTimeout)
+            let reader = Reader(link, clock: clock)
             return try RequestThread(named: name, Handover(ReadLoop(reader, server: server)))
         }
         let lives = Link(
-            to: url, name: "halyard lives", options: options, answerTimeout: LifeKeeper.answerTimeout(of: options))
+            to: url, name: "halyard lives", options: options, answerTimeout: LifeKeeper.answerTimeout(of: options),
+            connectTimeout: LifeKeeper.connectTimeout(of: options))
         let keeper = LifeKeeper(Reader(lives, clock: clock), length: options.lifeLength)
+        let bulk = Link(to: url, name: "halyard bulk", options: options)
+        bulk.mustBeDurable = true
         return PostgresJobStore(
-            server: server, writing: try writer(link, "halyard-writer"),
-            bulk: try writer(Link(to: url, name: "halyard bulk", options: options), "halyard-bulk"),
+            server: server, identity: identity, writing: try writer(link, "halyard-writer"),
+            bulk: try writer(bulk, "halyard-bulk"),
             lives: try RequestThread(
                 named: "halyard-lives", Handover(LifeRequestLoop(keeper, server: server))),
-            reading: try reader("halyard-reader"), listing: try reader("halyard-lists"), listener: listener,
-            observers: observers, offset: offset)
+            reading: try reader("halyard-reader", answerTimeout: answerTimeout),
+            listing: try reader("halyard-lists"), listener: listener, observers: observers, offset: offset)
     }
 
     /// Checks whether a database could be opened, and changes nothing.
@@ -65,17 +82,28 @@ extension PostgresJobStore {
         guard connection.serverVersion >= 150_000 else {
             throw .serverTooOld(server: link.server, version: connection.serverVersion)
         }
-        for setting in ["fsync", "full_page_writes", "synchronous_commit"] {
-            let value = try connection.mappingErrors { () throws(PostgresError) in
-                try connection.run("SHOW \(setting)")[0].string(0)
-            }
-            if value == "off" { throw .notDurable(server: link.server, setting: "\(setting) = off") }
-        }
+        let setting = try connection.mappingErrors { () throws(PostgresError) in try connection.lossySetting() }
+        if let setting { throw .notDurable(server: link.server, setting: setting) }
+        link.mustBeDurable = true
         return connection
     }
 }
 
 extension Connection {
+    /// A setting of the server with which a power cut loses acknowledged commits; nil if there is none.
+    func lossySetting() throws(PostgresError) -> String? {
+        try run(
+            """
+            SELECT   name || ' = off'
+            FROM     pg_settings
+            WHERE    name IN ('fsync', 'full_page_writes', 'synchronous_commit')
+            AND      setting = 'off'
+            ORDER BY name
+            LIMIT    1
+            """
+        ).first?.string(0)
+    }
+
     /// Refuses a database whose schema is not that of this release.
     fileprivate func requireSchema() throws(PostgresOpenError) {
         let found = try version()

@@ -21,6 +21,10 @@ extension PostgresJobStore {
         try await reading.perform { (reader) throws(PostgresError) in try reader.job(id) }
     }
 
+    public func existing(_ jobs: [JobID]) async throws(StoreError) -> Set<JobID> {
+        try await listing.perform { (reader) throws(PostgresError) in try reader.existing(jobs) }
+    }
+
     public func page(_ filter: JobFilter) async throws(StoreError) -> JobPage {
         try await listing.perform { (reader) throws(PostgresError) in try reader.page(filter) }
     }

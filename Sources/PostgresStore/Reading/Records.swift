@@ -20,6 +20,10 @@ extension Reader {
 
     func job(_ id: JobID) throws(PostgresError) -> JobRecord? { try jobs([id], withInputs: true)[id] }
 
+    func existing(_ jobs: [JobID]) throws(PostgresError) -> Set<JobID> {
+        Set(try run(Statements.existing, .integers(jobs.map { $0.rawValue })).map { $0.job(0) })
+    }
+
     func result(of job: JobID) throws(PostgresError) -> JobResult? {
         try run(Statements.result, .job(job)).first.map { row in
             let value: JobResult.Value =
@@ -45,6 +49,7 @@ extension Reader {
     }
 
     private enum Statements {
+        static let existing = Statement("SELECT id FROM halyard.job WHERE id = ANY($1::bigint[])")
         static let jobs = Statement(
             """
             SELECT record.id, record.graph, record.node, definition.name, definition.revision, definition.kind,

@@ -14,13 +14,21 @@ final class Link {
     /// The server for people: of several, the one that was connected last.
     private(set) var server: String
 
-    /// - Parameter answerTimeout: How long to wait for an answer, instead of the options' time.
-    init(to url: String, name: String, options: PostgresStoreOptions, answerTimeout: Duration? = nil) {
+    /// Whether each new connection must keep what it commits in a power cut.
+    var mustBeDurable = false
+
+    /// - Parameters:
+    ///   - answerTimeout: How long to wait for an answer, instead of the options' time.
+    ///   - connectTimeout: How long to wait for a connection, instead of the options' time.
+    init(
+        to url: String, name: String, options: PostgresStoreOptions, answerTimeout: Duration? = nil,
+        connectTimeout: Duration? = nil
+    ) {
         self.url = url
         var connecting = ConnectionOptions()
         connecting.applicationName = name
         connecting.answerTimeout = answerTimeout ?? options.answerTimeout
-        connecting.connectTimeout = options.connectTimeout
+        connecting.connectTimeout = connectTimeout ?? options.connectTimeout
         connecting.passwordFile = options.passwordFile
         self.options = connecting
         server = DatabaseAddress.postgresql(url: url).description
@@ -35,6 +43,11 @@ final class Link {
         if let problem, ContinuousClock.now < retryAt { throw problem }
         do throws(PostgresError) {
             let connection = try Connection(to: url, options: options)
+            // The settings may have changed, and another server may have taken the place of the first one.
+            if mustBeDurable, let setting = try connection.lossySetting() {
+                throw PostgresError(
+                    .unreachable, message: "The server has \(setting), so a power cut could lose accepted jobs.")
+            }
             problem = nil
             open = connection
             server = connection.server

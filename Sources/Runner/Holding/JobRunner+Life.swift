@@ -71,6 +71,11 @@ extension JobRunner {
     func leave() async {
         guard let id = lastHolder else { return }
         handle(LifeLoop.Event.leave)
+        switch store.condition.problem {
+        // The life ends by itself. A request would only delay the end of the process.
+        case .unreachable?, .unanswered?: return
+        default: break
+        }
         do throws(StoreError) {
             try await store.leave(id, now: wallClock.now)
         } catch {

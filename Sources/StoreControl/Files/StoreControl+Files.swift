@@ -1,6 +1,7 @@
 import ControlProtocol
 import JobFiles
 import Jobs
+import OperationTypes
 
 extension StoreControl {
     public func log(
@@ -57,7 +58,9 @@ extension StoreControl {
             }
             guard let jobs else { return }
             lists = rest
-            for job in jobs where try await mappingStoreErrors(await store.job(job)) == nil {
+            if jobs.isEmpty { continue }
+            let existing = try await mappingStoreErrors(await store.existing(jobs))
+            for job in jobs where !existing.contains(job) {
                 try await fileThread.run { () throws(JobFilesError) in try files.remove(job) }
             }
         }
@@ -73,8 +76,7 @@ extension StoreControl {
         let (isPruning, unsettled) = try await fileThread.run { () throws(JobFilesError) in
             (files.isPruning, try files.recoverUnsettledJobs())
         }
-        // Other holders may have pruned jobs that ran here.
-        if isPruning || store.capabilities.holders == .many {
+        if isPruning, store.capabilities.holders == .one {
             try await removeFilesOfPruned(0..<Int64.max)
             try await fileThread.run { () throws(JobFilesError) in try files.endPruning() }
         }
@@ -88,6 +90,19 @@ extension StoreControl {
                 }
             }
         }
+    }
+
+    /// Removes the files of jobs that other daemons have pruned. Jobs may run meanwhile, since each is stored before it has
+    /// files. Does nothing if this daemon has the database to itself.
+    ///
+    /// - Throws: ``ControlProblem`` if a folder or the database cannot be read. Retrying is safe.
+    public func removeFilesOfUnknownJobs() async throws(ControlProblem) {
+        if store.capabilities.holders == .one { return }
+        guard await pruning.wait() else { throw .endedBeforeItsTurn }
+        defer { pruning.signal() }
+        let files = files
+        try await removeFilesOfPruned(0..<Int64.max)
+        try await fileThread.run { () throws(JobFilesError) in try files.endPruning() }
     }
 
     /// Settles the kept files of jobs that become final.

@@ -8,23 +8,37 @@ import Synchronization
 ///
 /// Each start reads the same facts from the store, so a crash loses no file. If a crash prevents the removal of
 /// a file, the file is a leftover and is removed after a day.
+///
+/// The store does not report the inputs of jobs that other daemons accept. If there may be others, which may share the
+/// folder, the uses are read again before files are removed.
 final class SpoolUsers: Sendable {
     private struct State {
-        var uses = SpoolUses()
+        var uses: SpoolUses
         var observation: StoreObservation?
+        /// Files that no known job needs, while ``mayMissJobs``.
+        var doubtful: Set<SpoolName> = []
+        var mustLook = false
+        var isLooking = false
     }
+
+    /// The shortest time between two looks at all jobs, each of which also rests twenty times as long as it took.
+    private static let pause = Duration.seconds(60)
 
     private let spool: Spool
     private let store: any JobStore
-    private let state = Mutex(State())
+    private let mayMissJobs: Bool
+    private let state: Mutex<State>
 
     init(spool: Spool, store: any JobStore) {
         self.spool = spool
         self.store = store
+        mayMissJobs = store.capabilities.holders == .many
+        state = Mutex(State(uses: SpoolUses(mayMissJobs: mayMissJobs)))
         let observation = store.observe { [weak self] change in
             switch change {
             case .jobs(let changes): self?.follow(changes)
             case .accepted(let jobs): self?.expect(jobs)
+            case .missed: self?.doubt([])
             default: break
             }
         }
@@ -123,11 +137,17 @@ final class SpoolUsers: Sendable {
         try await removeLeftovers(now: now)
     }
 
-    private func learnUses() async throws(ControlProblem) {
+    /// Reads which jobs need a file.
+    ///
+    /// - Returns: The files of jobs that have succeeded or were pruned without a report of the store.
+    @discardableResult
+    private func learnUses() async throws(ControlProblem) -> [SpoolName] {
+        var gone = state.withLock(\.uses.jobs)
         var position: UnwrittenPage.Position?
         repeat {
             let page = try await mappingStoreErrors(await store.unwritten(from: position))
             expect(page.jobs)
+            gone.subtract(page.jobs.map(\.job))
             position = page.next
         } while position != nil
         // Read the written jobs after the unwritten ones: a job that is written in between is in at least one
@@ -137,9 +157,11 @@ final class SpoolUsers: Sendable {
         while true {
             let page = try await mappingStoreErrors(await store.jobs(filter))
             for job in page { learn(job) }
+            gone.subtract(page.map(\.id))
             guard filter.mayContinue(after: page) else { break }
             filter.after = page.last?.id
         }
+        return state.withLock { state in gone.flatMap { state.uses.remove($0) } }
     }
 
     /// Reads which files jobs need that the store has not reported.
@@ -162,10 +184,73 @@ final class SpoolUsers: Sendable {
 
     private func removeLeftovers(now: Timestamp) async throws(ControlProblem) {
         let old = try await spool.files().filter { now - $0.keptAt > Spool.leftoverAge }
-        remove(state.withLock { $0.uses.leave(old) })
+        if mayMissJobs {
+            let unneeded = state.withLock { $0.uses.unneeded(among: old) }
+            if !unneeded.isEmpty { try await removeAfterLook(unneeded) }
+        } else {
+            removeNow(state.withLock { $0.uses.leave(old) })
+        }
     }
 
     private func remove(_ files: [SpoolName]) {
+        if files.isEmpty { return }
+        if mayMissJobs { doubt(files) } else { removeNow(files) }
+    }
+
+    /// Looks soon whether these files are needed, and which jobs have ended without a report.
+    private func doubt(_ files: [SpoolName]) {
+        guard mayMissJobs else { return }
+        let isFirst = state.withLock { state in
+            state.doubtful.formUnion(files)
+            state.mustLook = true
+            defer { state.isLooking = true }
+            return !state.isLooking
+        }
+        guard isFirst else { return }
+        // Nothing awaits this task: it ends when there is nothing more to look for.
+        Task(priority: .low) { [weak self] in
+            while let pause = await self?.look() {
+                // Nobody cancels the task.
+                try? await Task.sleep(for: pause)
+            }
+        }
+    }
+
+    /// Looks once, if that is wanted.
+    ///
+    /// - Returns: The time until the next look; nil if none was wanted.
+    private func look() async -> Duration? {
+        let startedAt = ContinuousClock.now
+        let doubtful = state.withLock { state -> Set<SpoolName>? in
+            guard state.mustLook else {
+                state.isLooking = false
+                return nil
+            }
+            state.mustLook = false
+            defer { state.doubtful = [] }
+            return state.doubtful
+        }
+        guard let doubtful else { return nil }
+        do throws(ControlProblem) {
+            try await removeAfterLook(Array(doubtful))
+        } catch {
+            // The store cannot be read now, so the files stay until it can.
+            state.withLock { state in
+                state.doubtful.formUnion(doubtful)
+                state.mustLook = true
+            }
+        }
+        return max(Self.pause, (ContinuousClock.now - startedAt) * 20)
+    }
+
+    /// Reads the uses again, then removes those of the files that nothing needs.
+    func removeAfterLook(_ files: [SpoolName]) async throws(ControlProblem) {
+        guard try await spool.files().contains(where: { $0.print != nil }) || !files.isEmpty else { return }
+        let gone = try await learnUses()
+        removeNow(state.withLock { $0.uses.leave(files + gone) })
+    }
+
+    private func removeNow(_ files: [SpoolName]) {
         for file in files {
             spool.remove(file) { [weak self] in self?.state.withLock { $0.uses.hasLeft(file) } }
         }

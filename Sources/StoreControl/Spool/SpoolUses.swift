@@ -24,11 +24,18 @@ struct SpoolUses {
     private var filesOfJob: [JobID: [SpoolName]] = [:]
     private var unsuccessful: Set<JobID> = []
     private var leaving: Set<SpoolName> = []
+    /// Whether jobs that are unknown here may need a file. A file is then removed only by ``leave(_:)``, after another look.
+    private let mayMissJobs: Bool
+
+    init(mayMissJobs: Bool = false) { self.mayMissJobs = mayMissJobs }
 
     func isLeaving(_ file: SpoolName) -> Bool { leaving.contains(file) }
 
     /// Files that are needed only by jobs that ended without success.
     var keptForRetry: [SpoolName] { uses.filter(\.value.isKeptForRetry).map(\.key) }
+
+    /// All known jobs that name a file.
+    var jobs: Set<JobID> { Set(filesOfJob.keys) }
 
     /// Jobs that name a file and ended without success.
     var unsuccessfulJobs: Set<JobID> { unsuccessful }
@@ -90,6 +97,11 @@ struct SpoolUses {
         }
     }
 
+    /// The files that no known job or request needs and that are not being removed yet.
+    func unneeded(among files: [SpoolName]) -> [SpoolName] {
+        files.filter { uses[$0] == nil && !leaving.contains($0) }
+    }
+
     /// - Returns: The files that nothing needs and that are not being removed yet.
     mutating func leave(_ files: [SpoolName]) -> [SpoolName] {
         files.filter { uses[$0] == nil && leaving.insert($0).inserted }
@@ -100,7 +112,7 @@ struct SpoolUses {
     private mutating func isOver(_ file: SpoolName) -> Bool {
         guard let use = uses[file], use.isOver else { return false }
         uses[file] = nil
-        if use.hadJob { leaving.insert(file) }
+        if use.hadJob, !mayMissJobs { leaving.insert(file) }
         return use.hadJob
     }
 }

@@ -20,7 +20,7 @@ public final class StoreControl: JobControl {
     private let settling: StoreObservation?
     private let watchBudget = WatchBudget()
     /// Held during a prune, so that the mark for its crash belongs to one prune.
-    private let pruning = AsyncSemaphore(1)
+    let pruning = AsyncSemaphore(1)
     /// Held from the planning of very many jobs until they are written. A small request may create 100,000
     /// jobs. Two turns limit how many jobs are planned at the same time, and how many such writes another write
     /// may have to wait for.
@@ -100,37 +100,35 @@ public final class StoreControl: JobControl {
         guard await pruning.wait() else { throw .endedBeforeItsTurn }
         defer { pruning.signal() }
         let files = files
-        guard daemon != nil || store.capabilities.holders == .one else { return try await pruneRecords(request) }
+        // Without a daemon, the files are on the hosts of the daemons: each removes its own when it starts.
+        if daemon == nil, store.capabilities.holders == .many { return try await pruneRecords(request) { _ in } }
         // A crash or an error during an earlier prune may have left files anywhere.
         let wasCut = try await fileThread.run { () throws(JobFilesError) in
             let wasCut = files.isPruning
             try files.beginPruning()
             return wasCut
         }
-        var answer = PruneAnswer(deleted: 0)
-        var below: JobID?
-        repeat {
-            let step = try await mappingStoreErrors(await store.prune(request, below: below, limit: Self.pruneChunk))
-            answer.add(step)
-            if step.deleted > 0 {
-                let numbers = (step.next?.rawValue ?? 0)..<(below?.rawValue ?? .max)
-                await spoolUsers?.releasePruned(numbers)
-                if !wasCut { try await removeFilesOfPruned(numbers) }
-            }
-            below = step.next
-        } while below != nil && !Task.isCancelled
+        let answer = try await pruneRecords(request) { (numbers) async throws(ControlProblem) in
+            await spoolUsers?.releasePruned(numbers)
+            if !wasCut { try await removeFilesOfPruned(numbers) }
+        }
         if wasCut { try await removeFilesOfPruned(0..<Int64.max) }
         try await fileThread.run { () throws(JobFilesError) in try files.endPruning() }
         return answer
     }
 
-    /// Prunes jobs whose files are the daemons' own: each removes those on its host when it starts.
-    private func pruneRecords(_ request: PruneRequest) async throws(ControlProblem) -> PruneAnswer {
+    /// Prunes jobs in steps.
+    ///
+    /// - Parameter removeFiles: Called after each step that deleted jobs, with a range that contains their numbers.
+    private func pruneRecords(
+        _ request: PruneRequest, removeFiles: (Range<Int64>) async throws(ControlProblem) -> Void
+    ) async throws(ControlProblem) -> PruneAnswer {
         var answer = PruneAnswer(deleted: 0)
         var below: JobID?
         repeat {
             let step = try await mappingStoreErrors(await store.prune(request, below: below, limit: Self.pruneChunk))
             answer.add(step)
+            if step.deleted > 0 { try await removeFiles((step.next?.rawValue ?? 0)..<(below?.rawValue ?? .max)) }
             below = step.next
         } while below != nil && !Task.isCancelled
         return answer
@@ -167,8 +165,9 @@ public final class StoreControl: JobControl {
             let scheduleProblems = try await store.schedules().compactMap { record in
                 Self.storedProblem(of: record).map { "schedule \"\(record.schedule.name)\": \($0)" }
             }
+            let state = if let condition { condition.state } else { try await stateWithoutDaemon() }
             return StatusReport(
-                state: condition?.state ?? .stopped, pid: condition?.pid, version: version, database: database,
+                state: state, pid: condition?.pid, version: version, database: database,
                 startedAt: condition?.startedAt, counts: try await store.counts(),
                 queues: queues, nextDueAt: try await nextDueAt(), spool: spoolUsers?.report,
                 problems: (condition?.problems ?? []) + (try await currentCatalog.read().problems.map(\.description))
@@ -176,6 +175,12 @@ public final class StoreControl: JobControl {
         } catch {
             throw ControlProblem(error)
         }
+    }
+
+    /// The state of the other daemons, if several may share the database.
+    private func stateWithoutDaemon() async throws(StoreError) -> StatusReport.State {
+        if store.capabilities.holders == .one { return .stopped }
+        return try await store.holders().contains { $0.endedAt == nil } ? .running : .stopped
     }
 
     /// Returns the next time at which a job or a schedule is due.

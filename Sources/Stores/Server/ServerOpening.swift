@@ -64,7 +64,7 @@ struct ServerOpening: StoreOpening {
     }
 
     func openForReading() async throws(StoreOpenFailure) -> OpenedStore {
-        try OpenedStore(url: url, options: options, home: settings.home, identity: nil)
+        try await OpenedStore(url: url, options: options, home: settings.home, identity: nil)
     }
 
     /// Many processes may use the database.
@@ -86,7 +86,7 @@ private struct ReservedServer: ReservedStore {
 
     func open() async throws(StoreOpenFailure) -> OpenedStore {
         let identity = lock == nil ? nil : try DaemonIdentity.ofDaemon(in: home)
-        let opened = try OpenedStore(url: url, options: options, home: home, identity: identity)
+        let opened = try await OpenedStore(url: url, options: options, home: home, identity: identity)
         // The caller has read how the last process ended.
         lock?.forgetLastEnd()
         return opened
@@ -98,8 +98,16 @@ private struct ReservedServer: ReservedStore {
 extension OpenedStore {
     fileprivate init(
         url: String, options: PostgresStoreOptions, home: String, identity: DaemonIdentity?
-    ) throws(StoreOpenFailure) {
+    ) async throws(StoreOpenFailure) {
         let store = try mapping { () throws(PostgresOpenError) in try PostgresJobStore.open(url, options: options) }
+        if identity != nil {
+            do throws(StoreOpenFailure) {
+                try HomeDatabase.bind(home, to: store.identity)
+            } catch {
+                await store.close()
+                throw error
+            }
+        }
         self.init(
             store: store, name: DatabaseAddress.postgresql(url: url).description, home: home + "/daemon",
             identity: identity, close: { await store.close() })

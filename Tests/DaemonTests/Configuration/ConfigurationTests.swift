@@ -335,6 +335,17 @@ import Workers
         }
     }
 
+    @Test func aHomeIsOnlyForADatabaseOnAServer() {
+        func found(_ url: String?) -> [String] {
+            var configuration = DaemonConfiguration()
+            configuration.databaseURL = url
+            configuration.home = "/"
+            return ConfigurationCheck(configuration, for: .reload).errors
+        }
+        #expect(found(nil).first?.hasPrefix("home: the files of an SQLite database are in its folder; ") == true)
+        #expect(found("postgresql:///jobs").isEmpty)
+    }
+
     @Test func brokenYAMLIsRefusedWithItsLine() throws {
         let found = try problems("slots: 1\n\tgrace: 1s\n")
         #expect(found.count == 1)

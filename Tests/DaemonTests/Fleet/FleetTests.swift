@@ -1,4 +1,6 @@
 import Foundation
+import JobFiles
+import Jobs
 import PostgreSQL
 import PostgresServer
 import Programs
@@ -172,6 +174,34 @@ struct FleetTests {
         #expect(refused.errors.text.contains("has the same daemon-id"))
         #expect(try ask("SELECT state FROM halyard.daemons") == ["alive"])
         await daemon.stop()
+        try server.dropDatabase(url)
+    }
+
+    @Test func filesOfJobsThatOtherDaemonsPrunedAreRemovedAfterTheStart() async throws {
+        let member = try FleetMember("one", of: bed, database: url)
+        try FileManager.default.createDirectory(atPath: member.home, withIntermediateDirectories: false)
+        let files = JobFiles(folder: member.home + "/files")
+        try files.beginLog(of: Lease(job: JobID(77), attempt: 1)).finish()
+        let watch = try FolderWatch(member.home + "/files")
+        let daemon = try await member.start()
+        try await watch.waitUntilEmpty()
+        await daemon.stop()
+        try server.dropDatabase(url)
+    }
+
+    @Test func aStatusOfTheDatabaseTellsWhetherADaemonRuns() async throws {
+        func state() async throws -> String {
+            let status = try await ChildProcess.run(
+                binary("halyard"), ["status", "--database", url], environment: ["TZ": "UTC"])
+            #expect(status.status == .exited(0), "\(status.errors)")
+            return String(status.output.prefix { $0 != "\n" })
+        }
+        let member = try FleetMember("one", of: bed, database: url)
+        let daemon = try await member.start()
+        #expect(try await state() == "halyardd  running")
+        daemon.signal(SIGTERM)
+        #expect(await daemon.waitForEnd() == .exited(0))
+        #expect(try await state() == "halyardd  stopped")
         try server.dropDatabase(url)
     }
 

@@ -29,6 +29,7 @@ final class CutOffStore: JobStore {
         var renewals = 0
         var begun: [HolderID] = []
         var refusedBegins = 0
+        var goodbyes = 0
         /// Opened when the saves that arrive now may be carried out; nil if they are carried out at once.
         var heldSaves: Latch<Void>?
         var savedTogether: [[JSONText]] = []
@@ -47,6 +48,8 @@ final class CutOffStore: JobStore {
     var renewals: Int { state.withLock(\.renewals) }
     /// How often a life could not begin.
     var refusedBegins: Int { state.withLock(\.refusedBegins) }
+    /// How often a holder has tried to leave.
+    var goodbyes: Int { state.withLock(\.goodbyes) }
     var begun: [HolderID] { state.withLock(\.begun) }
     func cut() { state.withLock { $0.isCut = true } }
     func mend() { state.withLock { $0.isCut = false } }
@@ -80,7 +83,11 @@ final class CutOffStore: JobStore {
     }
 
     var capabilities: StoreCapabilities { StoreCapabilities(holders: .many) }
-    var condition: StoreCondition { base.condition }
+    var condition: StoreCondition {
+        var condition = base.condition
+        if state.withLock(\.isCut) { condition.problem = Self.unreachable }
+        return condition
+    }
     func observe(_ observer: @escaping @Sendable (StoreChange) -> Void) -> StoreObservation { base.observe(observer) }
 
     // MARK: Holders
@@ -112,6 +119,7 @@ final class CutOffStore: JobStore {
     }
 
     func leave(_ holder: HolderID, now: Timestamp) async throws(StoreError) {
+        state.withLock { $0.goodbyes += 1 }
         try await reached().leave(holder, now: now)
     }
 

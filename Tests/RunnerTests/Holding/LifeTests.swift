@@ -49,6 +49,9 @@ import Testing
             #expect(attempts.first?.error?.message.contains("lost its lease") == true)
             #expect(try await harness.store.job(job[0])?.tries == 1)
             #expect(store.begun.count == 2)
+            // The process is the same, so no message is about the last one.
+            #expect(harness.log.all.contains { $0.message.contains("rescued: its daemon stopped or lost its lease") })
+            #expect(!harness.log.all.contains { $0.message.contains("last process") })
             // The runner said goodbye.
             #expect(try await harness.store.holders().last?.endedAt != nil)
         }
@@ -89,6 +92,18 @@ import Testing
                 await wait { store.renewals == 1 }
             }
             #expect(store.begun.count == 1)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+    func onlyARunnerThatIsCutOffEndsWithoutAGoodbye(_ isCut: Bool) async throws {
+        try await RunnerHarness.withStore { harness in
+            let life = ManualClock(Duration.seconds(5000))
+            let store = CutOffStore(harness.store, life)
+            try await harness.running(harness.runner(on: store, lifeClock: life)) { _ in
+                if isCut { store.cut() }
+            }
+            #expect(store.goodbyes == (isCut ? 0 : 1))
         }
     }
 
