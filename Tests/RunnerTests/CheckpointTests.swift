@@ -173,6 +173,70 @@ import Testing
         }
     }
 
+    /// A success needs no checkpoint, and its transaction deletes the checkpoint.
+    @Test(.timeLimit(.minutes(1))) func aSuccessDoesNotWaitForItsSaves() async throws {
+        let gate = Gate()
+        let errors = Mutex<[CheckpointError?]>([])
+        let answered = Latch<Void>()
+        let save: @Sendable (JobContext, Int) async -> Void = { job, number in
+            var error: CheckpointError?
+            do throws(CheckpointError) { try await job.save(number) } catch let found { error = found }
+            let count = errors.withLock { errors in
+                errors.append(error)
+                return errors.count
+            }
+            if count == 2 { answered.open() }
+        }
+        try await RunnerHarness.withStore(
+            [RunnerHarness.scripted(timeout: .seconds(30))],
+            run: { input, job throws(TestFailure) in
+                for number in 1...2 { Task { await save(job, number) } }
+                _ = await gate.wait(job)
+                return input
+            }
+        ) { harness in
+            let store = CutOffStore(harness.store, ManualClock(Duration.seconds(5000)))
+            store.holdSaves()
+            try await harness.running(harness.runner(on: store)) { runner in
+                let job = try await harness.enqueue(harness.job())
+                await store.saveArrived()
+                gate.open()
+                #expect(try await harness.wait(runner, for: job) == .succeeded)
+                store.passSaves()
+                await answered.uncancellableWait()
+                #expect(errors.withLock(\.self) == [.leaseLost, .leaseLost])
+                #expect(try await harness.store.checkpoint(of: job) == nil)
+            }
+            #expect(store.savedTogether.count == 1)
+        }
+    }
+
+    /// I11: the limits of an attempt apply to its operation, not to its saves.
+    @Test(.timeLimit(.minutes(1))) func aFailureDoesNotTimeOutWhileItsSavesTakeLong() async throws {
+        let host = SilentHost()
+        try await RunnerHarness.withStore([RunnerHarness.scripted(timeout: .seconds(30))]) { harness in
+            let store = CutOffStore(harness.store, ManualClock(Duration.seconds(5000)))
+            store.holdSaves()
+            // The life of the runner does not end meanwhile.
+            let runner = harness.runner(on: store, lifeClock: ManualClock(Duration.seconds(1000)))
+            runner.use(try KindRegistry(runnable: [RunnableKind(Scripted.description, hostedBy: host)]))
+            try await harness.running(runner) { runner in
+                let job = try await harness.enqueue(harness.job())
+                let attempt = await host.attempt()
+                attempt.onBegin()
+                attempt.onCheckpoint(Self.value(1)) { _ in }
+                await store.saveArrived()
+                attempt.onEnd(
+                    .failed(TryFailure(JobFailure(code: "broken", message: "it broke"), isRetryable: false)))
+                for _ in 1...2 { harness.uptime.advance(by: .seconds(60)) }
+                #expect(try await harness.store.attempts(of: job).isEmpty)
+                store.passSaves()
+                #expect(try await harness.wait(runner, for: job) == .failed)
+                #expect(try await harness.failure(job)?.code == "broken")
+            }
+        }
+    }
+
     @Test(.timeLimit(.minutes(1))) func aSaveUnderALostLeaseFails() async throws {
         let gate = Gate()
         let error = Mutex<CheckpointError?>(nil)

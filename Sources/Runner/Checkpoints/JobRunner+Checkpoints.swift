@@ -24,7 +24,7 @@ extension JobRunner {
     }
 
     private func enqueue(_ save: SaveLine.Save) {
-        // Nothing awaits this task: the ends of the attempts wait for its answers.
+        // Nothing awaits this task: the ends of the attempts that failed wait for its answers.
         if saves.withLock({ $0.add(save) }) { Task(priority: .medium) { await storeSaves() } }
     }
 
@@ -43,6 +43,11 @@ extension JobRunner {
             if !error.isPassing { handle(.storeFailed(error)) }
             return batch.map { _ in .failure(.notSaved(reason: error.description)) }
         }
+    }
+
+    /// Drops the checkpoint that waits to be saved, because the attempt no longer needs it.
+    func dropWaitingSave(of attempt: RunningAttempt) {
+        for answer in attempt.saves.withLock({ $0.closeAndDropWaiting() }) { answer(.failure(.leaseLost)) }
     }
 
     private func answered(_ attempt: RunningAttempt, _ result: Result<Void, CheckpointError>) {

@@ -56,6 +56,35 @@ import Testing
         #expect(probe.after(LoopProbe.exchange()) == "end, ended")
     }
 
+    /// I11
+    @Test func anAttemptThatHasReturnedIsNeitherStoppedNorAbandoned() {
+        let one = LoopProbe.attempt(1)
+        let two = LoopProbe.attempt(2)
+        let failure = AttemptResult.threw(TryFailure(JobFailure(code: "broken", message: "x"), isRetryable: false))
+        var probe = LoopProbe()
+        probe.exchange(claimed: [one, two])
+        #expect(probe.after(.returned(one)) == "uptime +30s")
+        #expect(probe.after(.cancelRequested(two.lease.job)) == "stop 2 cancellation, uptime +5s")
+        #expect(probe.after(.returned(two)) == "uptime +5s")
+        probe.now += .seconds(60)
+        #expect(probe.after(.uptimeAlarm(random: 0.5)) == "-")
+        #expect(probe.after(.interrupt) == "-")
+        #expect(probe.after(LoopProbe.ended(one, failure)) == "exchange(1 failed broken)")
+        probe.send(LoopProbe.exchange())
+        #expect(probe.after(LoopProbe.ended(two, failure)) == "exchange(2 cancelled)")
+    }
+
+    /// I9, I11
+    @Test func aLapseDropsAFailureThatHasReturned() {
+        let one = LoopProbe.attempt(1)
+        var probe = LoopProbe()
+        probe.exchange(claimed: [one])
+        probe.send(.returned(one))
+        #expect(probe.send(.lapsed) == [])
+        #expect(probe.send(LoopProbe.ended(one, .notRun)) == ["lapse over"])
+        #expect(probe.loop.beginExchange() == nil)
+    }
+
     @Test func wakeDuringAnExchangeIsNotLost() {
         var probe = LoopProbe()
         _ = probe.loop.beginExchange()
