@@ -49,6 +49,27 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+    func aSaveWhoseAnswerIsLostIsRepeated(isStored: Bool) async throws {
+        let gate = Gate()
+        try await RunnerHarness.withStore(run: { input, job throws(TestFailure) in
+            await expectSaved(job, Self.value(7))
+            _ = await gate.wait(job)
+            return input
+        }) { harness in
+            let store = CutOffStore(harness.store, ManualClock(Duration.seconds(5000)))
+            store.loseNextSave(isStored: isStored)
+            try await harness.running(harness.runner(on: store)) { runner in
+                let job = try await harness.enqueue(harness.job())
+                _ = await gate.arrived()
+                #expect(try await harness.store.checkpoint(of: job)?.value == Self.value(7))
+                gate.open()
+                try await harness.wait(runner, for: job)
+            }
+            #expect(store.savedTogether == [[Self.value(7)], [Self.value(7)]])
+        }
+    }
+
     @Test func anInterruptedJobKeepsItsCheckpoint() async throws {
         let gate = Gate()
         try await RunnerHarness.withStore(run: { _, job throws(TestFailure) in

@@ -70,7 +70,8 @@ public struct JobContext: Sendable {
     /// Each save costs a write to the disk, so save after a noticeable amount of work, not after each step.
     ///
     /// - Parameter value: A value of at most ``Checkpoint/maxBytes`` as JSON. A ``JSONText`` is saved unchanged.
-    /// - Throws: ``CheckpointError``. The former checkpoint is unchanged.
+    /// - Throws: ``CheckpointError``. The former checkpoint is unchanged, except perhaps after
+    ///   ``CheckpointError/notSaved(reason:)``.
     public func save(_ value: some Encodable & Sendable) async throws(CheckpointError) {
         let text: JSONText
         do {

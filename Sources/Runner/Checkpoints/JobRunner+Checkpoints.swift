@@ -36,12 +36,24 @@ extension JobRunner {
 
     private func results(of batch: [SaveLine.Save]) async -> [Result<Void, CheckpointError>] {
         do throws(StoreError) {
-            let results = try await store.save(
-                batch.map(\.request), by: batch[0].attempt.holder, now: wallClock.now)
+            let results = try await store(batch)
             return results.map { $0 == .saved ? .success(()) : .failure(.leaseLost) }
         } catch {
             if !error.isPassing { handle(.storeFailed(error)) }
             return batch.map { _ in .failure(.notSaved(reason: error.description)) }
+        }
+    }
+
+    /// Saves a batch. If the answer is lost, it saves the batch once more: its values are the newest of their attempts, so
+    /// that changes nothing if they are stored already.
+    private func store(_ batch: [SaveLine.Save]) async throws(StoreError) -> [SaveResult] {
+        let requests = batch.map(\.request)
+        let holder = batch[0].attempt.holder
+        do throws(StoreError) {
+            return try await store.save(requests, by: holder, now: wallClock.now)
+        } catch {
+            guard case .unanswered = error else { throw error }
+            return try await store.save(requests, by: holder, now: wallClock.now)
         }
     }
 
