@@ -120,7 +120,7 @@ extension JobFiles {
     private func intactContent(of lease: Lease) throws(JobFilesError) -> (file: OpenFile, facts: ContentFacts)? {
         for _ in 1...Self.maxLooks {
             guard let record = try record(of: lease) else { return nil }
-            let file = try OpenFile(places.content(lease), O_RDONLY)
+            let file = try OpenFile.content(places.content(lease))
             let facts = ContentFacts(try file.facts())
             let known = loans.withLock { $0[lease]?.facts }
             if known.map({ $0 == facts }) ?? record.notes(facts) { return (file, facts) }
@@ -152,6 +152,19 @@ extension JobFiles {
         if ioctl(copy.descriptor, UInt(halyard_clone_file), file.descriptor) == 0 { return true }
         try Folder.unlinkFile(path)
         return false
+    }
+}
+
+extension OpenFile {
+    /// Opens a content for reading. A program that has it by a link may have removed the permission to read it, which the
+    /// owner restores.
+    static func content(_ path: String) throws(JobFilesError) -> OpenFile {
+        do throws(JobFilesError) {
+            return try OpenFile(path, O_RDONLY)
+        } catch {
+            guard case .failed(_, _, EACCES) = error, fchmodat(AT_FDCWD, path, 0o400, 0) == 0 else { throw error }
+            return try OpenFile(path, O_RDONLY)
+        }
     }
 }
 
