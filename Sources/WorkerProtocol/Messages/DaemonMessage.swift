@@ -38,17 +38,21 @@ public struct Hello: Hashable, Sendable {
     public var version: String
     /// The maximum number of attempts that run at once.
     public var attempts: Int
+    /// Whether the daemon saves checkpoints. One that does not takes ``WorkerMessage/checkpoint(_:id:_:)`` for an invalid
+    /// message.
+    public var savesCheckpoints: Bool
     /// The administrator's settings for this worker, a JSON object.
     public var settings: JSONText
 
-    /// Creates an introduction of this version. Default: 256 attempts and no settings.
+    /// Creates an introduction of this version. Default: 256 attempts, with checkpoints, and no settings.
     public init(
         protocolVersion: Int = WorkerProtocol.version, version: String, attempts: Int = 256,
-        settings: JSONText = .emptyObject
+        savesCheckpoints: Bool = true, settings: JSONText = .emptyObject
     ) {
         self.protocolVersion = protocolVersion
         self.version = version
         self.attempts = attempts
+        self.savesCheckpoints = savesCheckpoints
         self.settings = settings
     }
 }

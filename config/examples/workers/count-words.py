@@ -133,6 +133,8 @@ class Attempt:
         """
         if len(encode(checkpoint)) > MAX_CHECKPOINT:
             raise ValueError("the checkpoint is too large; write a file and save its path")
+        if not self.worker.checkpoints:
+            return
         self.saves += 1
         self.worker.send({"type": "checkpoint", **self.lease, "id": self.saves, "checkpoint": checkpoint})
         answer = self.answers.get()
@@ -178,6 +180,8 @@ class Worker:
         self.attempts = {}
         self.draining = False
         self.outputs = {}
+        # Whether the daemon saves checkpoints, which earlier releases do not.
+        self.checkpoints = False
 
     def send(self, message):
         line = encode(message) + b"\n"
@@ -229,6 +233,7 @@ class Worker:
     def introduce(self, hello):
         if hello["protocol"] != PROTOCOL:
             sys.exit("the daemon speaks version %d of the protocol, this worker %d" % (hello["protocol"], PROTOCOL))
+        self.checkpoints = hello.get("checkpoints", False)
         kinds = [
             {"name": name, "checks": "check" in kind, **kind["announcement"]} for name, kind in KINDS.items()
         ]
