@@ -52,8 +52,9 @@ def count_files(input, attempt):
     done, words = 0, 0
     checkpoint = attempt.checkpoint
     # An earlier version of this program may have saved another form.
-    if isinstance(checkpoint, dict) and isinstance(checkpoint.get("done"), int):
-        done, words = checkpoint["done"], checkpoint["words"]
+    if isinstance(checkpoint, dict) and all(is_count(checkpoint.get(name)) for name in ("done", "words")):
+        if checkpoint["done"] <= len(paths):
+            done, words = checkpoint["done"], checkpoint["words"]
     for path in paths[done:]:
         if attempt.stopped.is_set():
             raise Failure("stopped", "the attempt was asked to stop")
@@ -66,6 +67,11 @@ def count_files(input, attempt):
         attempt.save({"done": done, "words": words})
         attempt.progress(done, len(paths), "files")
     return {"words": words, "files": len(paths)}
+
+
+def is_count(value):
+    # True and False are integers in Python.
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 KINDS = {
