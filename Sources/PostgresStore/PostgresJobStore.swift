@@ -188,7 +188,9 @@ public final class PostgresJobStore: JobStore {
     }
 
     public func removeQueue(_ name: String, now: Timestamp) async throws(StoreError) -> QueueRemoval {
-        try await write { (writer) throws(PostgresError) in try writer.removeQueue(name, now: now) }
+        try await writing.perform(excludesAdding: true) { (writer) throws(PostgresError) in
+            try writer.removeQueue(name, now: now)
+        }
     }
 
     public func change(

@@ -77,21 +77,30 @@ extension JobRunner {
     }
 
     /// Reads the outputs of an attempt's dependencies, or returns how the attempt ends without them.
+    ///
+    /// While the store cannot answer, the attempt keeps its slot and asks again, until its task is cancelled. If it ended,
+    /// its job would be claimed again at once.
     func outputs(
         _ wanted: WantedOutputs, for attempt: RunningAttempt
     ) async -> Result<[DependencyOutput], AttemptResult> {
-        do throws(StoreError) {
-            let outputs = try await store.outputs(
-                ofDependenciesOf: attempt.lease.job, wanted, maxBytes: WantedOutputs.maxBytes)
-            if case .found(let found) = outputs { return .success(found) }
-            return .failure(
-                .failed(
-                    JobFailure.Code.inputTooLarge,
-                    "the results of its dependencies have more than \(WantedOutputs.maxBytes) bytes together; let the dependencies write files and return their paths"
-                ))
-        } catch {
-            if !error.isTransient { handle(.storeFailed(error)) }
-            return .failure(.notRun)
+        var backoff = Backoff()
+        while true {
+            do throws(StoreError) {
+                let outputs = try await store.outputs(
+                    ofDependenciesOf: attempt.lease.job, wanted, maxBytes: WantedOutputs.maxBytes)
+                if case .found(let found) = outputs { return .success(found) }
+                return .failure(
+                    .failed(
+                        JobFailure.Code.inputTooLarge,
+                        "the results of its dependencies have more than \(WantedOutputs.maxBytes) bytes together; let the dependencies write files and return their paths"
+                    ))
+            } catch {
+                guard error.isPassing else {
+                    handle(.storeFailed(error))
+                    return .failure(.notRun)
+                }
+            }
+            do { try await Task.sleep(for: backoff.next()) } catch { return .failure(.notRun) }
         }
     }
 

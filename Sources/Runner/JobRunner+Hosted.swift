@@ -9,7 +9,7 @@ extension JobRunner {
             ? attempt.definition.kind?.description.wantedOutputs(among: kinds) : nil
         guard let wanted else { return run(attempt, [], on: host) }
         // Nothing awaits this task: it ends with an attempt in the host, or with an event for the claim loop.
-        Task(priority: .medium) {
+        let reading = Task(priority: .medium) {
             switch await outputs(wanted, for: attempt) {
             case .success(let outputs):
                 run(attempt, outputs, on: host)
@@ -17,6 +17,7 @@ extension JobRunner {
             case .failure(let result): end(attempt, result)
             }
         }
+        attempt.adopt(reading)
     }
 
     private func run(_ attempt: RunningAttempt, _ dependencies: [DependencyOutput], on host: any KindHost) {
@@ -30,7 +31,10 @@ extension JobRunner {
                 retry: definition.retry, timeout: definition.timeout, isSuspect: attempt.job.isSuspect,
                 onBegin: { [weak self] in self?.began(attempt) },
                 onProgress: { [weak self] in self?.publish($0, of: attempt) },
-                onCheckpoint: { [weak self] value, answer in self?.save(value, of: attempt, answer) },
+                onCheckpoint: { [weak self] value, answer in
+                    guard let self else { return answer(.failure(.leaseLost)) }
+                    save(value, of: attempt, answer)
+                },
                 onConnections: { attempt.connections.replace(with: $0) }, onUsage: { attempt.note($0) },
                 onEnd: { [weak self] in self?.ended(attempt, $0) }))
     }

@@ -64,7 +64,7 @@ public struct OpenedStore: Sendable {
     /// The path next to which this process keeps its own files.
     public let home: String
     /// Identifies the daemon that uses the store across its starts; nil if ``home`` does.
-    public let identity: String?
+    public let identity: DaemonIdentity?
     /// Findings that do not prevent the use of the store, one sentence each.
     public let warnings: [String]
     /// The current problems for the status line.
@@ -76,7 +76,7 @@ public struct OpenedStore: Sendable {
 
     /// Creates a value. This initializer is for implementations of ``StoreOpening``.
     public init(
-        store: any JobStore, name: String, home: String, identity: String? = nil, warnings: [String] = [],
+        store: any JobStore, name: String, home: String, identity: DaemonIdentity? = nil, warnings: [String] = [],
         problems: @escaping @Sendable () -> [String] = { [] },
         releaseMemory: @escaping @Sendable () async -> Int = { 0 }, close: @escaping @Sendable () async -> Void
     ) {

@@ -161,6 +161,7 @@ import Testing
         add("Definitions", try await client.definitions())
         add("Status", try await client.status())
         for worker in try await client.workers() { add("Worker", worker) }
+        for daemon in try await client.daemons() { add("Daemon", daemon) }
         add("CancelRequest", CancelRequest(jobs: [JobID(1)]))
         add("PruneRequest", PruneRequest(finishedBefore: TestClock.start, outcomes: [.failed]))
         add("PruneAnswer", PruneAnswer(deleted: 1))

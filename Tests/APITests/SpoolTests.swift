@@ -190,15 +190,16 @@ import Testing
         }
     }
 
+    /// The file is larger than any other body may be, and not more, since a debug build digests it byte by byte.
     @Test func curlHandsOverAFile() async throws {
         try await TestServer.with { server in
             let file = server.directory + "/big"
-            try Data(repeating: 7, count: 5 << 20).write(to: URL(fileURLWithPath: file))
+            try Data(repeating: 7, count: 2 << 20).write(to: URL(fileURLWithPath: file))
             let answer = try await Curl(socket: server.socket)("-T", file, "-X", "POST", "/v1/spool")
             #expect(answer.status == 201)
             let name = try SpoolAnswer(json: json(answer.body)).file
             let path = server.spool + "/" + name.dropFirst("spool:".count)
-            #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data(repeating: 7, count: 5 << 20))
+            #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data(repeating: 7, count: 2 << 20))
         }
     }
 }

@@ -2,6 +2,7 @@ import Client
 import ControlProtocol
 import Jobs
 import OperationTypes
+import SQLiteStore
 import StoreControl
 import Testing
 
@@ -305,6 +306,19 @@ import Testing
             #expect(status.counts[.ready] == 1)
             #expect(status.startedAt == TestClock.start)
             try await server.client.reload()
+        }
+    }
+
+    @Test func daemonsAreListed() async throws {
+        try await TestServer.with { server in
+            let holder = Holder(identity: "a", name: "one", host: "web.example", version: "1.0")
+            let life = try await server.store.begin(holder, now: TestClock.start)
+            let daemons = try await server.client.daemons()
+            #expect(daemons.map(\.name) == ["one"])
+            #expect(daemons.first?.lease == life.id.rawValue)
+            #expect(daemons.first?.state == .running)
+            try await server.store.leave(life.id, now: TestClock.start)
+            #expect(try await server.client.daemons().map(\.state) == [.ended])
         }
     }
 

@@ -1,4 +1,5 @@
 import CalendarEvents
+import Foundation
 import Jobs
 import PostgreSQL
 import PostgresStore
@@ -77,7 +78,16 @@ struct DeadlockTests {
         // The sessions report their numbers when they end, at the latest.
         for store in stores { await store.close() }
         try admin.run("SELECT pg_stat_force_next_flush()")
-        #expect(try admin.run(deadlocks)[0].string(0) == "0")
+        #expect(try admin.run(deadlocks)[0].string(0) == "0", "\(reports(of: database))")
+    }
+
+    /// The server's reports of deadlocks: who waited for whom, with the statements.
+    private func reports(of database: TestDatabase) -> String {
+        let host = database.url.components(separatedBy: "host=").last?.removingPercentEncoding ?? ""
+        // Without the log, the failure is still reported.
+        let log = (try? String(contentsOfFile: host + "/server.log", encoding: .utf8)) ?? ""
+        return log.components(separatedBy: "deadlock detected").dropFirst().map { $0.prefix(2000) }
+            .joined(separator: "\n---\n")
     }
 
     private func define(in store: PostgresJobStore) async throws -> DefinitionID {

@@ -70,6 +70,26 @@ import Testing
         await store.close()
     }
 
+    /// The claim sees a row of its own transaction, whose number is after one that its snapshot does not contain.
+    @Test func aClaimThatSeesItsOwnRowHidesNoJobOfAnEarlierTransaction() async throws {
+        let late = try await enqueue("default")
+        try moveAside(late)
+        let jobs = [
+            NewJob(definition: step), NewJob(definition: step, dependencies: [NewDependency(on: .new(0))]),
+        ]
+        _ = try await store.enqueue([NewGraph(isGraph: true, jobs: jobs)], now: now)
+        let first = try await claim()
+        #expect(first.count == 1)
+        let writer = try Connection(to: database.url)
+        try writer.run("BEGIN; \(Self.insertAgain)")
+        // One transaction ends the job, and makes its dependent ready and claims it.
+        let second = try await claim(8, first)
+        #expect(second.count == 1)
+        try writer.run("COMMIT")
+        #expect(try await claim().map(\.lease.job) == [late])
+        await store.close()
+    }
+
     @Test func aNumberThatComesAgainAfterALostConnectionHidesNoJob() async throws {
         let first = try await enqueue("default")
         #expect(try await claim().map(\.lease.job) == [first])
@@ -85,6 +105,28 @@ import Testing
             AND    pid <> pg_backend_pid()
             """)
         #expect(try await claim().map(\.lease.job) == [second])
+        await store.close()
+    }
+
+    @Test func aCancellationThatWaitsForAClaimIsRequestedOfTheRunningJob() async throws {
+        let job = try await enqueue("default")
+        // A claim of another daemon, which has not committed yet.
+        try admin.run(
+            """
+            BEGIN;
+            WITH taken AS (DELETE FROM halyard.ready WHERE job = \(job.rawValue) RETURNING *)
+            INSERT INTO halyard.running (job, lane, attempt, tries, rescues, steady_ms, started_ms, daemon)
+            SELECT job, lane, 1, tries, rescues, steady_ms, 0, \(holder.rawValue) FROM taken
+            """)
+        let (open, start) = (store, now)
+        async let answer = open.cancel([job], now: start)
+        let watcher = try Connection(to: database.url)
+        while try watcher.run("SELECT 1 FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'").count == 0 {
+            await Task.yield()
+        }
+        try admin.run("COMMIT")
+        #expect(try await answer == [.requested])
+        #expect(try admin.run("SELECT 1 FROM halyard.running WHERE cancel_ms IS NOT NULL").count == 1)
         await store.close()
     }
 

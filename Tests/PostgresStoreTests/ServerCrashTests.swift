@@ -4,14 +4,17 @@ import PostgresStore
 import Synchronization
 import Testing
 
-/// The server is killed while jobs are enqueued, claimed and ended.
+/// The server is killed while jobs are enqueued, claimed and ended, and while they save checkpoints.
 @Suite(.enabled(if: hasServer, "PostgreSQL is not installed")) struct ServerCrashTests {
     private static let count = 400
     private let now = Timestamp(milliseconds: 0)
 
     @Test func everyAcceptedJobEndsOnceAlthoughTheServerCrashes() async throws {
         let server = try #require(PostgresServer())
-        let store = try PostgresJobStore.open(try server.makeDatabase())
+        // Nobody renews the life, and on a busy machine the test may take longer than one usually lasts.
+        var options = PostgresStoreOptions()
+        options.lifeLength = .seconds(1_000_000)
+        let store = try PostgresJobStore.open(try server.makeDatabase(), options: options)
         try await store.change(
             DefinitionChange(definitions: [Definition(name: "step", kind: "noop")]), now: now)
         let step = try #require(try await store.definitions().definitions.first).id
@@ -46,6 +49,7 @@ import Testing
         #expect(counts.total == Int64(Self.count))
         // The end of an attempt whose commit was not answered may have been recorded without its answer.
         #expect(recorded <= Self.count)
+        for job in progress.jobs.withLock(\.self) { #expect(try await store.checkpoint(of: job) == nil) }
         await store.close()
     }
 
@@ -72,19 +76,33 @@ import Testing
         }
     }
 
-    /// Claims and ends jobs until all have ended.
+    /// Claims and ends jobs until all have ended. The first attempt of each saves a checkpoint and is interrupted. If the
+    /// save was acknowledged, the next attempt must begin with the checkpoint.
     ///
-    /// - Returns: The number of recorded ends.
+    /// - Returns: The number of recorded successes.
     private func runAll(on store: PostgresJobStore, _ holder: HolderID) async throws -> Int {
         let ok = JSONText(trusted: Array("1".utf8))
         var held: [ClaimedJob] = []
         var recorded = 0
+        var saved: [JobID: JSONText] = [:]
         while true {
             do throws(StoreError) {
-                let ends = held.map { AttemptEnd(lease: $0.lease, ending: .succeeded(ok)) }
+                let saves = held.filter { $0.lease.attempt == 1 }.map {
+                    CheckpointSave(lease: $0.lease, value: JSONText(integer: $0.lease.job.rawValue))
+                }
+                for (save, result) in zip(saves, try await store.save(saves, by: holder, now: now)) {
+                    if result == .saved { saved[save.lease.job] = save.value }
+                }
+                let ends = held.map {
+                    AttemptEnd(lease: $0.lease, ending: $0.lease.attempt == 1 ? .interrupted : .succeeded(ok))
+                }
                 let answer = try await store.exchange(ends, claim: ClaimRequest(slots: 8), by: holder, now: now)
-                recorded += answer.finished.count { $0 != .leaseLost }
+                recorded += answer.finished.count { $0 == .recorded(.succeeded) }
                 held = answer.claimed
+                for job in held {
+                    guard let value = saved[job.lease.job] else { continue }
+                    #expect(job.checkpoint == value, "job \(job.lease.job), attempt \(job.lease.attempt)")
+                }
                 if held.isEmpty, try await store.counts()[.succeeded] == Int64(Self.count) { return recorded }
             } catch {
                 guard error.isPassing else { throw error }

@@ -151,6 +151,26 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(1))) func outputsThatCannotBeReadNowAreReadAgainInTheSameAttempt() async throws {
+        let definitions = [
+            RunnerHarness.scripted("link", kind: "make-link"), RunnerHarness.scripted("links", kind: "read-links"),
+        ]
+        try await RunnerHarness.withStore(definitions) { harness in
+            let life = ManualClock(Duration.seconds(5000))
+            let store = CutOffStore(harness.store, life)
+            store.refuseOutputs(3)
+            try await harness.running(harness.runner(on: store, lifeClock: life)) { runner in
+                let jobs = try await harness.enqueue([
+                    harness.job("link", input: #"{"url":"x:mine"}"#),
+                    harness.job("links", after: [NewDependency(on: .new(0))]),
+                ])
+                try await harness.wait(runner, for: jobs)
+                #expect(try await harness.output(jobs[1]) == #"["x:mine"]"#)
+                #expect(try await harness.store.attempts(of: jobs[1]).map(\.outcome) == [.succeeded])
+            }
+        }
+    }
+
     @Test func outputsThatAreTooLargeTogetherFailTheJobBeforeItStarts() async throws {
         let definitions = [
             RunnerHarness.scripted("link", kind: "make-link"), RunnerHarness.scripted("links", kind: "read-links"),

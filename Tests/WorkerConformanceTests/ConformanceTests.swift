@@ -14,7 +14,7 @@ import WorkerConformance
 
     /// Each script is a worker with one defect.
     @Test(arguments: [
-        ("exit 0", "introduction", "it closed its standard output (expected an introduction (kinds))"),
+        ("exit 0", "introduction", "it exited with status 0 (expected an introduction (kinds))"),
         ("echo hello", "introduction", "a line on standard output is not a message"),
         ("printf x", "introduction", "its last line on standard output has no line break"),
         ("sleep 600", "introduction", "it did not answer within 1 seconds (expected an introduction (kinds))"),

@@ -165,7 +165,7 @@ import WorkerProtocol
         .timeLimit(.minutes(1)),
         arguments: [
             ("echo garbage; sleep 600", "invalid JSON"),
-            (#"echo '{"type":"succeeded","job":7,"attempt":1,"output":1}'; sleep 600"#, "SIGKILL"),
+            (#"echo '{"type":"succeeded","job":7,"attempt":1,"output":1}'; sleep 600"#, "which does not run in it"),
             ("exec 1>&-; sleep 600", "closed its standard output"), ("exit 3", "exited with status 3"),
             ("kill -SEGV $$", "SIGSEGV"),
             ("head -c 3000000 /dev/zero; sleep 600", "longer than 2097152 bytes"),

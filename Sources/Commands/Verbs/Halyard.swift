@@ -34,7 +34,7 @@ struct Halyard: ParsableCommand {
     ]
     /// The verbs that only read.
     static let lookingVerbs: [any Verb.Type] = [
-        List.self, Show.self, Log.self, Why.self, Graph.self, Watch.self, Status.self,
+        List.self, Show.self, Log.self, Why.self, Graph.self, Watch.self, Status.self, Daemons.self,
     ]
 
     static let _errorPrefix = "halyard: "

@@ -19,6 +19,10 @@ public protocol DaemonVerbs: Sendable {
     ///
     /// - Throws: ``ControlProblem``, `noDaemon` if no daemon is running.
     func workers() async throws(ControlProblem) -> [WorkerRecord]
+    /// Returns the daemons that run jobs of the database and those that ended within a day, in the order of their starts.
+    ///
+    /// - Throws: ``ControlProblem``.
+    func daemons() async throws(ControlProblem) -> [DaemonRecord]
 }
 
 extension CallingControl {
@@ -32,6 +36,8 @@ extension CallingControl {
     }
 
     public func workers() async throws(ControlProblem) -> [WorkerRecord] { try await value(of: Call(.get, "workers")) }
+
+    public func daemons() async throws(ControlProblem) -> [DaemonRecord] { try await value(of: Call(.get, "daemons")) }
 }
 
 extension Route {
@@ -40,6 +46,7 @@ extension Route {
             Route(.get, "status") { _ in .value(try await control.status().json) },
             Route(.post, "reload") { _ in .value(try await control.reload().json) },
             Route(.get, "workers") { _ in .value(try await control.workers().json) },
+            Route(.get, "daemons") { _ in .value(try await control.daemons().json) },
         ]
     }
 }

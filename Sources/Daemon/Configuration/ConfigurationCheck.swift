@@ -2,6 +2,7 @@ import API
 import ControlProtocol
 import Glibc
 import JobFiles
+import Jobs
 import Settings
 import Stores
 
@@ -31,6 +32,7 @@ struct ConfigurationCheck: Sendable, Hashable {
     init(_ configuration: DaemonConfiguration, for purpose: Purpose) {
         self.purpose = purpose
         checkPrograms(configuration)
+        checkGrace(configuration)
         if purpose == .reload { return }
         if purpose != .start(opensSocket: false) { checkGroup(configuration) }
         let home = configuration.homeDirectory
@@ -77,6 +79,17 @@ struct ConfigurationCheck: Sendable, Hashable {
 
     // MARK: Checks
 
+    /// Checks that attempts which ignore the request to stop are over before the lease ends.
+    private mutating func checkGrace(_ configuration: DaemonConfiguration) {
+        guard configuration.databaseURL != nil else { return }
+        let longest = configuration.lease / 10 * 4
+        guard configuration.grace > longest else { return }
+        add(
+            "grace",
+            "\(configuration.grace.human) is too long for daemon.lease, \(configuration.lease.human): a job must stop before another daemon runs it",
+            remedy: "use at most \(longest.human), or raise daemon.lease")
+    }
+
     private mutating func checkGroup(_ configuration: DaemonConfiguration) {
         guard let group = configuration.socketGroup else { return }
         guard let id = groupNumber(named: group) else {
@@ -96,12 +109,12 @@ struct ConfigurationCheck: Sendable, Hashable {
     /// Checks that the result files of programs can be moved to their jobs.
     private mutating func checkPrograms(_ configuration: DaemonConfiguration) {
         if configuration.programRoots.isEmpty { return }
-        let (work, files) = (configuration.programDirectory, JobFiles.folder(nextTo: configuration.database))
+        let (work, files) = (configuration.programDirectory, configuration.filesDirectory)
         if FileSystem.isShared(by: work, and: files) { return }
         add(
             "program.directory",
             "\(work) is on another file system than \(files), where the files of jobs are kept, so files cannot be moved or linked between the two",
-            remedy: "use a folder on the file system of the database")
+            remedy: "use a folder on the file system of the daemon's other files")
     }
 
     /// Checks that the daemon may use an existing folder, or may create a missing one.

@@ -1,5 +1,6 @@
 import ControlProtocol
 import Glibc
+import JobFiles
 import Jobs
 import Logging
 import Settings
@@ -113,8 +114,21 @@ public struct DaemonConfiguration: Sendable {
 
     /// The folder of the work folders of programs, with the default resolved.
     public var programDirectory: String { programFolder ?? homeDirectory + "/programs" }
-    /// The folder of the logs and files of jobs.
-    var filesDirectory: String { homeDirectory + "/files" }
+    /// The folder of the logs and files of jobs: `files` in the home. A file database resolves the symbolic links in its
+    /// path, so this folder is next to the database itself.
+    var filesDirectory: String {
+        if hasOwnHome { return homeDirectory + "/files" }
+        if let file = Self.resolved(database) { return JobFiles.folder(nextTo: file) }
+        // A new database.
+        let folder = Self.resolved(databaseFolder) ?? databaseFolder
+        return folder == "/" ? "/files" : folder + "/files"
+    }
+
+    private static func resolved(_ path: String) -> String? {
+        guard let resolved = realpath(path, nil) else { return nil }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
 
     private var databaseFolder: String {
         guard let slash = database.lastIndex(of: "/") else { return "." }

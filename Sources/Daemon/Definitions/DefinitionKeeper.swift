@@ -63,19 +63,36 @@ final class DefinitionKeeper: Sendable {
     var refused: Int { refusals.withLock(\.self) }
 
     /// Plans the job that a running job enqueues, using the current definitions.
+    ///
+    /// While the store cannot answer, it asks again, since the attempt has succeeded. Cancelling the task ends this.
     func plan(_ child: ChildJob) async throws(JobFailure) -> NewGraph {
-        let catalog: Catalog
-        do throws(StoreError) {
-            catalog = try await self.catalog.read()
-        } catch {
-            throw JobFailure(
-                code: JobFailure.Code.invalidOutput, message: "the job that it enqueues cannot be planned: \(error)")
-        }
+        let catalog = try await planningCatalog()
         do throws(RequestProblem) {
             return try catalog.plan(child)
         } catch {
             throw JobFailure(
                 code: JobFailure.Code.invalidOutput, message: "the job that it enqueues is refused: \(error)")
+        }
+    }
+
+    private func planningCatalog() async throws(JobFailure) -> Catalog {
+        while true {
+            let failure: StoreError
+            do throws(StoreError) {
+                return try await catalog.read()
+            } catch {
+                failure = error
+            }
+            if failure.isPassing {
+                do {
+                    try await Task.sleep(for: .milliseconds(500))
+                    continue
+                } catch {
+                    // The attempt was asked to stop, which decides how it ends.
+                }
+            }
+            throw JobFailure(
+                code: JobFailure.Code.invalidOutput, message: "the job that it enqueues cannot be planned: \(failure)")
         }
     }
 }

@@ -101,7 +101,8 @@ public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
             switch error {
             case .busy: (.inputOutput, EBUSY)
             case .diskFull: (.inputOutput, ENOSPC)
-            case .unreachable: (.temporary, EHOSTUNREACH)
+            // At a start, everything may simply be repeated.
+            case .unreachable, .unanswered: (.temporary, EHOSTUNREACH)
             // The other life may end.
             case .identityInUse: (.temporary, EADDRINUSE)
             // A restart would fail in the same way, and the running jobs would count as crashed.

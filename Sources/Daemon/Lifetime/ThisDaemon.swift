@@ -14,8 +14,10 @@ extension Holder {
         let host = isKnown && !name.isEmpty ? String(decoding: name, as: UTF8.self) : "localhost"
         let queues = configuration.daemonQueues
         return Holder(
-            identity: opened.identity ?? "\(host):\(opened.home)", name: configuration.daemonName, host: host,
+            identity: opened.identity?.text ?? "\(host):\(opened.home)", name: configuration.daemonName, host: host,
             version: Version.current, queues: queues.isEmpty ? nil : queues,
-            machine: RunningSystem.identifier(boot: configuration.bootID, host: host))
+            // Containers may share all but the place of their homes.
+            machine: RunningSystem.identifier(boot: configuration.bootID, host: host)
+                + (opened.identity.map { " \($0.place)" } ?? ""))
     }
 }

@@ -27,7 +27,8 @@ public enum StoreError: Error, Sendable, Hashable {
     /// Another program wrote to the database while it was in use. The request may or may not be stored, and the store
     /// accepts no further requests.
     case overwritten(path: String)
-    /// A daemon of another machine, or of this machine before its restart, has the same identity, and its life lasts.
+    /// A daemon of another machine or with another home, or of this machine before its restart, has the same identity, and
+    /// its life lasts.
     /// Nothing was changed.
     case identityInUse(host: String)
     /// The change would exceed the limit of schedules, ``Schedule/maxCount``.
@@ -81,7 +82,7 @@ extension StoreError: CustomStringConvertible {
         case .overwritten(let path):
             "\(path) was written to by another program while the daemon used it, and jobs may be missing. Start the daemon again: it checks the database. To put a backup in its place, stop the daemon first."
         case .identityInUse(let host):
-            "A daemon on \(host) has the same daemon-id as this one. If that is another machine, one was copied from the other: remove the file daemon-id from the home of one of the two daemons, and start it again. If it is this machine before a restart, wait until its lease ends."
+            "A daemon on \(host) has the same daemon-id as this one. If both should run, one home was copied from the other: remove the file daemon-id from one of the two homes, and start that daemon again. If that daemon was this one before its machine was restarted or its home was moved, wait until its lease ends."
         case .tooManySchedules(let limit):
             "There are already \(limit) schedules, the maximum. Remove or change one."
         case .closed:

@@ -11,8 +11,8 @@ public struct Holder: Sendable, Hashable {
     public var version: String
     /// The queues that it claims from; nil for all.
     public var queues: [String]?
-    /// Identifies the running system of its machine: it changes with each boot, and differs between machines that were
-    /// cloned from one image. Empty if nobody compares it.
+    /// Identifies the running system of its machine and the daemon's home there: it changes with each boot, and differs
+    /// between machines that were cloned from one image, and between a home and its copy. Empty if nobody compares it.
     public var machine: String
 
     /// Creates a description of a daemon.

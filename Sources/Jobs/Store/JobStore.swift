@@ -36,7 +36,7 @@ public protocol JobStore: Sendable {
     /// notified with ``StoreChange/holders``.
     ///
     /// - Throws: ``StoreError``. Retrying is safe. ``StoreError/identityInUse(host:)`` if a life of the same identity
-    ///   lasts on another machine (``Holder/machine``).
+    ///   lasts on another machine or in another home (``Holder/machine``).
     func begin(_ holder: Holder, now: Timestamp) async throws(StoreError) -> HolderLife
 
     /// Makes a life last on. Call it each third of ``HolderLife/length``, if the life has one.

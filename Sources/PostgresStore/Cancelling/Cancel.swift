@@ -7,24 +7,23 @@ extension Writer {
     /// started, because of another job of the same request.
     ///
     /// - Returns: One result for each job, in order.
+    /// - Throws: A conflict if a job moved from one table to another meanwhile; the transaction is then repeated.
     func cancel(_ jobs: [JobID], now passed: Timestamp) throws(PostgresError) -> [CancelResult] {
         let now = time.now(passed)
         var results: [JobID: CancelResult] = [:]
         var notes: [JobID: JobChange] = [:]
         var cancelled: [FinalJob] = []
-        // A job that moves from one table to another meanwhile is found by the next look.
-        for _ in 0..<Self.looks {
-            let missing = Set(jobs).subtracting(results.keys).sorted()
-            if missing.isEmpty { break }
-            let exists = try run(Statements.existing, .jobs(missing)).map { $0.job(0) }
-            if exists.isEmpty { break }
+        let exists = try run(Statements.existing, .jobs(Set(jobs).sorted())).map { $0.job(0) }
+        if !exists.isEmpty {
             // Locks rows in the order of states from last to first, and of numbers, as the end of an attempt does.
             try run(Statements.running, .jobs(exists), .time(now)).forEach { row in
                 results[row.job(0)] = .requested
                 notes[row.job(0)] = JobChange(
                     job: row.job(0), graph: row.graph(1), state: .running, attempt: row.int(2), isCancelRequest: true)
             }
+            let all = exists.map { FinalJob(job: $0, outcome: .cancelled) }
             for (state, statement) in Statements.open {
+                if state == .blocked { try lockDependents(of: all, and: Set(exists)) }
                 var done: [DoneRow] = []
                 try run(statement, .jobs(exists)).forEach { (row) throws(PostgresError) in
                     let open = OpenRow(row)
@@ -41,10 +40,16 @@ extension Writer {
                 try recordDone(done, now: now)
             }
             let rest = exists.filter { results[$0] == nil }
-            if rest.isEmpty { continue }
-            try run(Statements.requested, .jobs(rest)).forEach { results[$0.job(0)] = .requested }
-            try run(Statements.done, .jobs(rest)).forEach { row in
-                if let outcome = row.state(1).outcome { results[row.job(0)] = .alreadyFinal(outcome) }
+            if !rest.isEmpty {
+                try run(Statements.requested, .jobs(rest)).forEach { results[$0.job(0)] = .requested }
+                try run(Statements.done, .jobs(rest)).forEach { row in
+                    if let outcome = row.state(1).outcome { results[row.job(0)] = .alreadyFinal(outcome) }
+                }
+            }
+            // Another look now would take locks out of order.
+            if exists.contains(where: { results[$0] == nil }) {
+                throw PostgresError(
+                    .refused, sqlState: SQLState.serialization, message: "a job changed its state meanwhile")
             }
         }
         var seen: Set<JobID> = []
@@ -57,9 +62,6 @@ extension Writer {
         try settle(cancelled, now: now)
         return answers
     }
-
-    /// The number of looks for a job that changes its state all the time.
-    private static let looks = 100
 
     /// Cancels the open jobs of a graph.
     ///
@@ -99,7 +101,9 @@ extension Writer {
             WHERE  running.job = locked.job
             RETURNING running.job, running.graph, running.attempt
             """)
-        static let requested = Statement("SELECT job FROM halyard.running WHERE job = ANY ($1::bigint[])")
+        /// Jobs of earlier requests. Others may have been claimed since the first statement.
+        static let requested = Statement(
+            "SELECT job FROM halyard.running WHERE job = ANY ($1::bigint[]) AND cancel_ms IS NOT NULL")
         static let done = Statement("SELECT job, outcome FROM halyard.done WHERE job = ANY ($1::bigint[])")
         static let graph = Statement("SELECT 1 FROM halyard.graph WHERE id = $1::bigint")
         static let openJobs = Statement(

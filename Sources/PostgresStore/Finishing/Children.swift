@@ -3,16 +3,24 @@ import PostgreSQL
 import StoreParts
 
 extension Writer {
-    /// Locks the running jobs that children depend on together with the ending ones, in one order: another transaction may
-    /// end the former, with children that depend on the latter.
+    /// Locks what the children of ends need, before anything else and in one order of tables and numbers: the jobs that
+    /// they depend on, and the dependents of the ending jobs. Another transaction may end the former, with children that
+    /// depend on the latter.
     func lockDependencies(of ends: [AttemptEnd]) throws(PostgresError) {
         var jobs: Set<JobID> = []
         for end in ends {
             for child in end.ending.children { jobs.formUnion(child.existingDependencies) }
         }
-        if jobs.isEmpty { return }
-        jobs.formUnion(ends.map(\.lease.job))
-        try run(Statements.lock, .jobs(jobs.sorted()))
+        if ends.allSatisfy({ $0.ending.children.isEmpty }) { return }
+        let ending = ends.map(\.lease.job)
+        try run(Statements.running, .jobs(jobs.union(ending).sorted()))
+        if !jobs.isEmpty {
+            for statement in Statements.waiting { try run(statement, .jobs(jobs.sorted())) }
+        }
+        let final = ends.compactMap { end in
+            end.ending.finalOutcome.map { FinalJob(job: end.lease.job, outcome: $0) }
+        }
+        try lockDependents(of: final, and: jobs)
     }
 
     /// Records successes with children one after the other, since the children of one may depend on the job of another, or
@@ -54,8 +62,12 @@ extension Writer {
     }
 
     private enum Statements {
-        static let lock = Statement(
+        static let running = Statement(
             "SELECT 1 FROM halyard.running WHERE job = ANY ($1::bigint[]) ORDER BY job FOR UPDATE")
+        static let waiting = [
+            Statement("SELECT 1 FROM halyard.ready WHERE job = ANY ($1::bigint[]) ORDER BY job FOR SHARE"),
+            Statement("SELECT 1 FROM halyard.scheduled WHERE job = ANY ($1::bigint[]) ORDER BY job FOR SHARE"),
+        ]
     }
 }
 
@@ -65,6 +77,18 @@ extension Writer.Decision {
         switch self {
         case .refused(let refusal), .answered(.refused(let refusal)): refusal
         case .answered, .repeats, .accepted: nil
+        }
+    }
+}
+
+extension AttemptEnd.Ending {
+    /// The outcome of the job, if it usually becomes final.
+    fileprivate var finalOutcome: Outcome? {
+        switch self {
+        case .succeeded: .succeeded
+        case .failed: .failed
+        case .cancelled: .cancelled
+        case .interrupted, .retry, .crashed: nil
         }
     }
 }

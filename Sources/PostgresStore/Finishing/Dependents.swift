@@ -6,6 +6,8 @@ extension Writer {
     /// Releases or skips the dependents of jobs that are now final, and in turn the dependents of the skipped jobs: one
     /// round of statements for each level of the graph, however many jobs it has.
     func settle(_ jobs: [FinalJob], now: Timestamp) throws(PostgresError) {
+        // Without a failure, one statement locks all dependents.
+        if jobs.contains(where: { $0.outcome != .succeeded }) { try lockDependents(of: jobs) }
         var settled = jobs
         while !settled.isEmpty {
             let edges = try edges(to: settled)
@@ -14,6 +16,25 @@ extension Writer {
             settled = try skip(failed, now: now)
             try unblock(met, now: now)
         }
+    }
+
+    /// Locks the blocked jobs that the ends of jobs may release or skip, all at once and in one order. Otherwise two
+    /// transactions that settle jobs of the same graphs could lock them level by level in opposite orders.
+    ///
+    /// - Parameters:
+    ///   - jobs: The jobs that are final, or will be in this transaction.
+    ///   - others: Other blocked jobs that this transaction needs.
+    func lockDependents(of jobs: [FinalJob], and others: Set<JobID> = []) throws(PostgresError) {
+        var found = others
+        var level = jobs
+        while !level.isEmpty {
+            let edges = try edges(to: level)
+            // Jobs that will be skipped, if they are still blocked.
+            let skipped = edges.filter { !$0.condition.isMet(by: $0.outcome) && !found.contains($0.dependent) }
+            found.formUnion(edges.map(\.dependent))
+            level = Set(skipped.map(\.dependent)).map { FinalJob(job: $0, outcome: .skipped) }
+        }
+        if !found.isEmpty { try run(Statements.lock, .jobs(found.sorted())) }
     }
 
     private struct Edge {

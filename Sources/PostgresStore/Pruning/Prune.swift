@@ -102,6 +102,10 @@ extension Writer {
     func prune(_ units: [PruneUnit]) throws(PostgresError) -> (deleted: Int, kept: Int) {
         var deleted = 0
         var kept = 0
+        // In ascending order, as all transactions lock jobs. The units are deleted in the reader's order, which puts
+        // dependents first.
+        let ascending = units.sorted { $0.first < $1.first }
+        try run(Statements.lockAll, .jobs(ascending.map(\.first)), .jobs(ascending.map(\.last)))
         for unit in units {
             // A transaction that adds a dependent holds locks on these rows until it has committed.
             let rows = try run(Statements.lock, .job(unit.first), .job(unit.last))
@@ -133,6 +137,14 @@ extension Writer {
             FROM     halyard.done
             JOIN     halyard.job ON job.id = done.job
             WHERE    done.job BETWEEN $1::bigint AND $2::bigint
+            ORDER BY done.job
+            FOR UPDATE OF done
+            """)
+        static let lockAll = Statement(
+            """
+            SELECT   1
+            FROM     unnest($1::bigint[], $2::bigint[]) AS unit (first, last)
+            JOIN     halyard.done ON done.job BETWEEN unit.first AND unit.last
             ORDER BY done.job
             FOR UPDATE OF done
             """)

@@ -87,11 +87,8 @@ extension Writer {
     }
 
     func removeQueue(_ name: String, now passed: Timestamp) throws(PostgresError) -> QueueRemoval {
+        // The transaction has waited for those that add jobs, and keeps others from adding some to the queue.
         _ = try lockSettings()
-        // Waits for the transactions that add jobs, and keeps others from adding some to the queue. All daemons wait with
-        // it, so it does not wait long for a program that adds jobs in a long transaction of its own.
-        try connection.run("SET LOCAL lock_timeout = '1s'")
-        try run(Statements.excludeAdding)
         guard name != QueueSettings.defaultName, let id = known.queueByName[name] else { return .unknown }
         try writeTallies()
         tallies.removeAll(keepingCapacity: true)
@@ -134,7 +131,6 @@ extension Writer {
             SET    "limit" = excluded."limit", weight = excluded.weight, paused_ms = NULL, removed_ms = NULL
             RETURNING id
             """)
-        static let excludeAdding = Statement("SELECT pg_advisory_xact_lock(\(AdvisoryLock.adding))")
         static let users = Statement(
             """
             SELECT   'definition', name

@@ -21,7 +21,9 @@ struct Place: Comparable, Sendable {
 /// - F2: ``open`` contains, for each lane, every transaction up to the floor's that was in progress when the floor was
 ///   found. One is removed once a claim that looked at this lane, and whose snapshot saw the transaction ended, has
 ///   found no row of it before the floor. A claim that left the lane out says nothing about it.
-/// - F3: Because of F1 a floor is a fact, not a guess: it is stored for daemons that start later.
+/// - F3: No floor is after the snapshot that found it: transactions after that are not in ``open``, although some with
+///   smaller numbers than this one may be in progress, and this one sees its own rows.
+/// - F4: Because of F1 a floor is a fact, not a guess: it is stored for daemons that start later.
 struct Floors {
     private(set) var lanes: [Int64: Place] = [:]
     private(set) var open: [Int64: Set<Int64>] = [:]
@@ -43,7 +45,9 @@ struct Floors {
     ///   - snapshot: A snapshot from before the claim's look.
     mutating func advance(heads: [Int64: Place?], late: [Int64: Set<Int64>], _ snapshot: Snapshot) {
         for (lane, head) in heads {
-            let next = max(head ?? Place(txid: snapshot.xmax, steady: .min, job: 0), floor(of: lane))
+            // F3
+            let end = Place(txid: snapshot.xmax, steady: .min, job: 0)
+            let next = max(min(head ?? end, end), floor(of: lane))
             lanes[lane] = next
             // A transaction after the floor's has no row before it.
             let left = (open[lane] ?? []).filter { late[lane]?.contains($0) ?? false || snapshot.isOpen($0) }

@@ -57,12 +57,12 @@ final class CommitLoop: RequestHandler {
     /// Divides requests that wait together into transactions (G5).
     private static func transactions(of batch: [any Request<Writer>]) -> [[any Request<Writer>]] {
         let enqueues = batch.filter { $0 is EnqueueRequest }
-        var others = batch.filter { !($0 is EnqueueRequest) }.map { [$0] }
-        if enqueues.isEmpty { return others }
+        let others = batch.filter { !($0 is EnqueueRequest) }
+        let alone = others.map { [$0] }
+        if enqueues.isEmpty { return alone }
         let mayWait = enqueues.contains { ($0 as? EnqueueRequest)?.mayWait ?? false }
-        if mayWait || others.isEmpty { return [enqueues] + others }
-        others[0] = enqueues + others[0]
-        return others
+        guard !mayWait, let first = others.first, !first.excludesAdding else { return [enqueues] + alone }
+        return [enqueues + [first]] + alone.dropFirst()
     }
 
     func finish() { writer.link.close() }
@@ -82,7 +82,7 @@ final class CommitLoop: RequestHandler {
 
     private func commit(_ batch: [any Request<Writer>], conflicts: Int = 0) {
         do throws(PostgresError) {
-            try begin()
+            try begin(excludesAdding: batch.contains { $0.excludesAdding })
             try run(batch)
             try writer.flush()
         } catch {
@@ -124,13 +124,13 @@ final class CommitLoop: RequestHandler {
     }
 
     /// Begins a transaction. If the connection was lost while it was idle, nothing was written and a new one may work.
-    private func begin() throws(PostgresError) {
+    private func begin(excludesAdding: Bool) throws(PostgresError) {
         do throws(PostgresError) {
-            try writer.begin(isObserved: !observers.isEmpty)
+            try writer.begin(isObserved: !observers.isEmpty, excludesAdding: excludesAdding)
         } catch {
             guard error.cause == .lost else { throw error }
             writer.connectionLost()
-            try writer.begin(isObserved: !observers.isEmpty)
+            try writer.begin(isObserved: !observers.isEmpty, excludesAdding: excludesAdding)
         }
     }
 

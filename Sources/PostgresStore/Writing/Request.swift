@@ -1,12 +1,18 @@
 import Jobs
 import PostgreSQL
 
+extension Request {
+    var excludesAdding: Bool { false }
+}
+
 /// A caller's request to the thread that owns a `Resource`.
 protocol Request<Resource>: AnyObject, Sendable {
     associatedtype Resource
 
     /// How much the request writes, about one for each job.
     var weight: Int { get }
+    /// Whether no other transaction may add jobs meanwhile.
+    var excludesAdding: Bool { get }
     /// Does the work and keeps the result. May be called again after a failure.
     func run(with resource: Resource) throws(PostgresError)
     /// Returns the kept result or the failure to the caller. Called once.
@@ -21,12 +27,14 @@ final class PendingRequest<Resource, Value: Sendable>: Request, @unchecked Senda
     private let continuation: UnsafeContinuation<Result<Value, StoreError>, Never>
     private var value: Value?
     let weight: Int
+    let excludesAdding: Bool
 
     init(
-        _ continuation: UnsafeContinuation<Result<Value, StoreError>, Never>, weight: Int,
+        _ continuation: UnsafeContinuation<Result<Value, StoreError>, Never>, weight: Int, excludesAdding: Bool = false,
         _ body: @escaping @Sendable (Resource) throws(PostgresError) -> Value
     ) {
         self.weight = weight
+        self.excludesAdding = excludesAdding
         self.continuation = continuation
         self.body = body
     }

@@ -33,10 +33,11 @@ final class RequestThread<Resource>: Sendable {
     deinit { mailbox.close() }
 
     func perform<Value: Sendable>(
-        weight: Int = 1, _ body: @escaping @Sendable (Resource) throws(PostgresError) -> Value
+        weight: Int = 1, excludesAdding: Bool = false,
+        _ body: @escaping @Sendable (Resource) throws(PostgresError) -> Value
     ) async throws(StoreError) -> Value {
         try await withUnsafeContinuation { (continuation: UnsafeContinuation<Result<Value, StoreError>, Never>) in
-            put(PendingRequest(continuation, weight: weight, body))
+            put(PendingRequest(continuation, weight: weight, excludesAdding: excludesAdding, body))
         }.get()
     }
 

@@ -16,6 +16,7 @@ final class Writer {
     /// The number of this store's listener.
     let listener: Int64
     private let beginning: String
+    private let exclusiveBeginning: String
     /// The identifier of this machine's boot.
     let boot: String
     var memory = Memory()
@@ -47,7 +48,8 @@ final class Writer {
         self.link = link
         self.offset = offset
         self.listener = listener
-        beginning = Self.begin(listener: listener)
+        beginning = Self.begin(listener: listener, excludesAdding: false)
+        exclusiveBeginning = Self.begin(listener: listener, excludesAdding: true)
         self.options = options
         time = StoreTime(clock)
         boot = clock?.boot ?? currentBoot()
@@ -64,13 +66,16 @@ final class Writer {
     }
 
     /// Begins a transaction. The server ends one whose daemon is frozen or cut off: its locks would stop the others.
-    private static func begin(listener: Int64) -> String {
+    ///
+    /// - Parameter excludesAdding: Whether to wait for the transactions that add jobs and to keep others from beginning.
+    ///   All daemons wait with it, so it does not wait long for a program that adds jobs in a long transaction of its own.
+    private static func begin(listener: Int64, excludesAdding: Bool) -> String {
         """
         BEGIN;
         \(PinnedPlans.sql)
-        SET LOCAL lock_timeout = '10s';
+        SET LOCAL lock_timeout = '\(excludesAdding ? 1 : 10)s';
         SET LOCAL idle_in_transaction_session_timeout = '15s';
-        SELECT pg_advisory_xact_lock_shared(\(AdvisoryLock.adding));
+        SELECT pg_advisory_xact_lock\(excludesAdding ? "" : "_shared")(\(AdvisoryLock.adding));
         SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, settings.version,
                clock.boot, clock.origin_ms, clock.skew_ms, clock.seen_ms,
                EXISTS (SELECT 1 FROM halyard.listener WHERE id <> \(listener)),
@@ -82,8 +87,10 @@ final class Writer {
 
     /// Begins a transaction.
     ///
-    /// - Parameter isObserved: Whether to record the changes to jobs for observers.
-    func begin(isObserved: Bool) throws(PostgresError) {
+    /// - Parameters:
+    ///   - isObserved: Whether to record the changes to jobs for observers.
+    ///   - excludesAdding: Whether no other transaction may add jobs meanwhile.
+    func begin(isObserved: Bool, excludesAdding: Bool = false) throws(PostgresError) {
         // A server that has crashed, or another one that took its place, may give the same numbers to other
         // transactions, so that floors would hide their rows.
         if !link.isOpen {
@@ -94,7 +101,7 @@ final class Writer {
         catalogAtBegin = catalog
         let connection = try connection
         let start = offset?.start()
-        let row = try connection.run(beginning)[0]
+        let row = try connection.run(excludesAdding ? exclusiveBeginning : beginning)[0]
         isHeard = row.string(6) == "t"
         self.isObserved = isObserved || isHeard
         func number(_ column: Int) -> Int64 { Int64(row.string(column)) ?? 0 }

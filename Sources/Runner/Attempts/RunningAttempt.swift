@@ -41,10 +41,15 @@ final class RunningAttempt: Sendable {
     var lease: Lease { job.lease }
     var token: CancellationToken { cancellation.token }
 
+    /// Lets a request to stop cancel this task, which runs the attempt or prepares it for a host.
     func adopt(_ started: Task<Void, Never>) {
         let isStopped = task.withLock { state in
-            if case .stopped = state { return true }
-            state = .started(started)
+            switch state {
+            case .notStarted: state = .started(started)
+            // The task has already passed the attempt to the host.
+            case .started, .hosted: break
+            case .stopped: return true
+            }
             return false
         }
         if isStopped { started.cancel() }

@@ -47,11 +47,16 @@ extension ClaimLoop {
         if batch.claim != nil { mayClaim = true }
     }
 
-    /// Stops the attempts of the life, which may end soon (I9).
-    mutating func lapse(_ now: Duration, _ actions: inout [Action]) {
+    /// Stops the attempts of the life, which may end soon (I9). Those that were asked to stop earlier have no more time
+    /// than the others.
+    mutating func lapse(within limit: Duration?, _ now: Duration, _ actions: inout [Action]) {
         holder = nil
         isLapsing = true
-        for lease in runningLeases { stop(lease, .lapsed, now, &actions) }
+        for lease in runningLeases {
+            stop(lease, .lapsed, now, &actions)
+            guard let limit, let abandonAt = attempts[lease]?.abandonAt, now + limit < abandonAt else { continue }
+            setAbandonment(of: lease, at: now + limit)
+        }
     }
 
     mutating func endLapse(_ actions: inout [Action]) {

@@ -18,8 +18,9 @@ extension ClaimLoop {
         case exchangeUndone
         /// A life has begun, in which jobs may be claimed.
         case holds(HolderID)
-        /// The life may end, so its attempts must stop.
-        case lapsed
+        /// The life may end, so its attempts must stop within the limit, even if the grace period is longer. The limit is
+        /// nil for a life without a length.
+        case lapsed(limit: Duration?)
         /// The store failed in a way that only a restart can fix.
         case storeFailed(StoreError)
         /// Another process has begun an attempt, so its timeout starts.

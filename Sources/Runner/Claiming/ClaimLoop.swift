@@ -187,7 +187,7 @@ extension ClaimLoop {
         case .holds(let holder):
             (self.holder, lastHolder) = (holder, holder)
             mayClaim = true
-        case .lapsed: lapse(now, &actions)
+        case .lapsed(let limit): lapse(within: limit, now, &actions)
         case .storeFailed(let error): fail(error, &actions)
         case .began(let attempt): began(attempt, now)
         case .returned(let attempt): attempts[attempt.lease]?.hasReturned = true
@@ -342,9 +342,14 @@ extension ClaimLoop {
             return
         }
         attempts[lease]?.stop = reason
-        attempts[lease]?.abandonAt = now + settings.grace
-        addDeadline(lease, at: now + settings.grace)
+        setAbandonment(of: lease, at: now + settings.grace)
         actions.append(.stop(running.attempt, reason))
+    }
+
+    /// Abandons an attempt at this moment if it has not stopped.
+    mutating func setAbandonment(of lease: Lease, at moment: Duration) {
+        attempts[lease]?.abandonAt = moment
+        addDeadline(lease, at: moment)
     }
 
     private mutating func abandon(

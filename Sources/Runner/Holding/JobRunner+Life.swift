@@ -45,7 +45,7 @@ extension JobRunner {
             for action in lifeActions {
                 switch action {
                 case .serve(let id): actions += core.loop.handle(.holds(id), now: uptime)
-                case .lapse: actions += core.loop.handle(.lapsed, now: uptime)
+                case .lapse(_, let limit): actions += core.loop.handle(.lapsed(limit: limit), now: uptime)
                 case .fail(let error): actions += core.loop.handle(.storeFailed(error), now: uptime)
                 case .begin, .renew, .rescue: break
                 }

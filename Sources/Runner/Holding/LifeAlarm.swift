@@ -17,7 +17,8 @@ final class LifeAlarm: Sendable {
             self?.state.withLock { $0.set = nil }
             ring()
         }
-        state.withLock { $0.alarm = alarm }
+        // A moment that was set before there was an alarm must be set again.
+        state.withLock { $0 = State(alarm: alarm) }
     }
 
     /// Sets the alarm.

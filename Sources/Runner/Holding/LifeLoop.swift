@@ -3,8 +3,8 @@ import Jobs
 /// Decides when a runner begins and renews its life as a holder, when it rescues the jobs of others, and when it must
 /// stop its attempts because its life may end. It turns events into actions, without a clock and without I/O.
 ///
-/// - L1: Attempts are asked to stop ``margin`` before the earliest moment at which the life may end, so that they have
-///   stopped, or were abandoned, when another holder may begin them again.
+/// - L1: Attempts are asked to stop ``margin`` before the earliest moment at which the life may end, and are abandoned a
+///   tenth of the life before it, so that they are over when another holder may begin them again.
 /// - L2: A life lasts from the moment at which its request was sent, not from the answer.
 /// - L3: At most one request to begin a life, one renewal of the current life and one rescue are in flight.
 /// - L4: After a lapse, a new life begins only when no attempt of the old one is left and their ends are answered.
@@ -36,18 +36,22 @@ struct LifeLoop {
         case rescue(HolderID)
         /// Jobs may be claimed in this life.
         case serve(HolderID)
-        /// The attempts of this life must stop.
-        case lapse(HolderID)
+        /// The attempts of this life must stop, and those that have not stopped within the limit must be abandoned. The
+        /// limit is nil for a life without a length.
+        case lapse(HolderID, limit: Duration?)
         /// The store failed in a way that only a restart can fix.
         case fail(StoreError)
     }
 
     private struct Life {
         let id: HolderID
-        /// The moment at which the attempts must stop; nil for never.
+        /// The moment at which the attempts are asked to stop; nil for never.
         var lapsesAt: Duration?
+        /// The moment at which the attempts that have not stopped are abandoned; nil for never.
+        var abandonsAt: Duration?
         var renewsAt: Duration?
         var isRenewing = false
+        var wasRenewed = false
         var isServing = false
     }
 
@@ -73,6 +77,9 @@ struct LifeLoop {
     private var isFirst = true
     private var backoff = Backoff()
     private var rescueBackoff = Backoff()
+    /// The waits before the next life while the store ends each one before its first renewal; nil if it does not. Without
+    /// them, two daemons with one identity would end each other's lives without a pause.
+    private var rebirth: Backoff?
     /// The time that attempts get to stop.
     private var grace: Duration
 
@@ -105,8 +112,11 @@ struct LifeLoop {
     /// The time between the request to stop and the end of a life of this length (L1): the attempts' grace, and a
     /// tenth of the life for slow threads and disks. At most half of the life, so that renewals can be repeated.
     static func margin(of length: Duration, grace: Duration) -> Duration {
-        min(grace + length / 10, length / 2)
+        min(grace + reserve(of: length), length / 2)
     }
+
+    /// The part of a life that is left when its attempts are over.
+    static func reserve(of length: Duration) -> Duration { length / 10 }
 
     /// Begins the rescue of the first life, which the caller carries out; later ones are actions. Nil if the life has
     /// lapsed already.
@@ -128,11 +138,11 @@ struct LifeLoop {
         var actions: [Action] = []
         switch event {
         case .began(let life, let sentAt): began(life, sentAt)
-        case .renewed(let renewal, let holder, let sentAt): renewed(renewal, of: holder, sentAt, &actions)
+        case .renewed(let renewal, let holder, let sentAt): renewed(renewal, of: holder, sentAt, now, &actions)
         case .beginFailed(let error): beginFailed(error, now, &actions)
         case .renewalFailed(let error, let holder): renewalFailed(error, of: holder, now, &actions)
-        case .ended(let holder): if self.holder == holder { lapse(&actions) }
-        case .attemptsOver: if case .lapsed = phase { phase = .beginning(at: now) }
+        case .ended(let holder): if self.holder == holder { ended(now, &actions) }
+        case .attemptsOver: attemptsOver(now)
         case .othersChanged: wantRescue()
         case .rescued: rescued(&actions)
         case .rescueFailed(let error): rescueFailed(error, now, &actions)
@@ -147,7 +157,7 @@ struct LifeLoop {
 
     private mutating func dueActions(_ now: Duration) -> [Action] {
         var actions: [Action] = []
-        if case .alive(let life) = phase, let lapsesAt = life.lapsesAt, lapsesAt <= now { lapse(&actions) }
+        if case .alive(let life) = phase, let lapsesAt = life.lapsesAt, lapsesAt <= now { lapse(now, &actions) }
         if case .waiting(let until) = rescue, until <= now { rescue = .wanted }
         if case .alive(var life) = phase {
             if !life.isRenewing, let renewsAt = life.renewsAt, renewsAt <= now {
@@ -185,15 +195,16 @@ struct LifeLoop {
         life.isRenewing = false
         if let length = granted.length {
             life.lapsesAt = sentAt + length - Self.margin(of: length, grace: grace)
+            life.abandonsAt = sentAt + length - Self.reserve(of: length)
             life.renewsAt = sentAt + length / 3
         } else {
-            (life.lapsesAt, life.renewsAt) = (nil, nil)
+            (life.lapsesAt, life.abandonsAt, life.renewsAt) = (nil, nil, nil)
         }
         phase = .alive(life)
     }
 
     private mutating func renewed(
-        _ renewal: Renewal, of holder: HolderID, _ sentAt: Duration, _ actions: inout [Action]
+        _ renewal: Renewal, of holder: HolderID, _ sentAt: Duration, _ now: Duration, _ actions: inout [Action]
     ) {
         // L5
         guard self.holder == holder else { return }
@@ -201,9 +212,29 @@ struct LifeLoop {
         switch renewal {
         case .renewed(let life):
             extend(life, sentAt)
+            noteRenewal()
             if life.hasOrphans { wantRescue() }
-        case .ended: lapse(&actions)
+        case .ended: ended(now, &actions)
         }
+    }
+
+    private mutating func noteRenewal() {
+        guard case .alive(var life) = phase else { return }
+        life.wasRenewed = true
+        phase = .alive(life)
+        rebirth = nil
+    }
+
+    /// The store has ended the life.
+    private mutating func ended(_ now: Duration, _ actions: inout [Action]) {
+        if case .alive(let life) = phase, !life.wasRenewed { rebirth = rebirth ?? Backoff() }
+        lapse(now, &actions)
+    }
+
+    private mutating func attemptsOver(_ now: Duration) {
+        guard case .lapsed = phase else { return }
+        rebirth?.failed(now: now)
+        phase = .beginning(at: rebirth?.retryAt ?? now)
     }
 
     private mutating func beginFailed(_ error: StoreError, _ now: Duration, _ actions: inout [Action]) {
@@ -225,11 +256,11 @@ struct LifeLoop {
         phase = .alive(life)
     }
 
-    private mutating func lapse(_ actions: inout [Action]) {
+    private mutating func lapse(_ now: Duration, _ actions: inout [Action]) {
         guard case .alive(let life) = phase else { return }
         phase = .lapsed
         backoff = Backoff()
-        actions.append(.lapse(life.id))
+        actions.append(.lapse(life.id, limit: life.abandonsAt.map { max($0 - now, .zero) }))
     }
 
     private mutating func wantRescue() {

@@ -97,7 +97,7 @@ private struct ReservedServer: ReservedStore {
 
 extension OpenedStore {
     fileprivate init(
-        url: String, options: PostgresStoreOptions, home: String, identity: String?
+        url: String, options: PostgresStoreOptions, home: String, identity: DaemonIdentity?
     ) throws(StoreOpenFailure) {
         let store = try mapping { () throws(PostgresOpenError) in try PostgresJobStore.open(url, options: options) }
         self.init(

@@ -25,7 +25,7 @@ final class WorkerProcess: Sendable {
     private let outgoing: Mutex<Outgoing>
     private let state = Mutex(State())
     /// How long the process may run after it has closed its standard output.
-    private static let patienceAfterEnd: Int32 = 1000
+    private static let patienceAfterEnd: Int32 = 5000
     /// The maximum size of the lines for the log in a second; further reading then waits for the next second.
     private static let loggedBytesPerSecond = 4 << 20
     /// The maximum number of messages such as progress in a second; further reading then waits for the next second.

@@ -14,7 +14,7 @@ struct Curl: Sendable {
         let (_, output, errors) = try await ChildProcess.run(
             "curl",
             [
-                "--silent", "--show-error", "--max-time", "60", "--unix-socket", socket, "--write-out",
+                "--silent", "--show-error", "--max-time", "300", "--unix-socket", socket, "--write-out",
                 "\n%{http_code} %{content_type}",
             ] + arguments.map { $0.hasPrefix("/v1") ? "http://localhost" + $0 : $0 }, input: input)
         guard let lineFeed = output.lastIndex(of: "\n") else { throw TestFailure("curl said: \(errors)") }

@@ -224,6 +224,19 @@ import Testing
         }
     }
 
+    @Test func daemonsAreListed() async throws {
+        let shop = try await Workshop()
+        try await RunningDaemon.with(shop) { daemon in
+            let holder = Holder(
+                identity: "a", name: "one", host: "web.example", version: "1.0", queues: ["mail", "net"])
+            _ = try await daemon.store.begin(holder, now: Samples.now + .seconds(-90))
+            let run = try await shop.run("daemons")
+            #expect(run.code == .success)
+            try Golden.expect(run.output, "verbs/daemons.txt")
+            try Golden.expect(try await shop.run("daemons", "--json").output, "verbs/daemons.json")
+        }
+    }
+
     @Test func reloadingTellsWhyItWasRefused() async throws {
         let shop = try await Workshop()
         try await RunningDaemon.with(shop) { daemon in

@@ -17,7 +17,7 @@ import Testing
         let first = output.split(separator: "\n").first
         #expect(
             first
-                == "failed   introduction: it closed its standard output (expected an introduction (kinds)). Rule: It answers hello with the kinds that it runs."
+                == "failed   introduction: it exited with status 3 (expected an introduction (kinds)). Rule: It answers hello with the kinds that it runs."
         )
     }
 

@@ -110,6 +110,13 @@ enum Samples {
         WorkerRecord(name: "idle", processLimit: 1, attemptLimit: 1),
         WorkerRecord(name: "former", processLimit: 1, attemptLimit: 1, isRemoved: true),
     ]
+    static let daemons = [
+        DaemonRecord(
+            lease: 7, name: "one", host: "web", version: "1.0", state: .ended, queues: ["mail"], kinds: ["resize"],
+            running: 2, startedAt: moment, seenAt: moment, aliveUntil: moment, endedAt: moment),
+        DaemonRecord(
+            lease: 8, name: "two", host: "web", version: "1.0", state: .running, startedAt: moment, seenAt: moment),
+    ]
 
     static let reasons: [WaitExplanation.Reason] = [
         .dependency(neighbour), .moreDependencies(3), .time(dueAt: moment),
@@ -117,7 +124,8 @@ enum Samples {
         .queuePaused(queue: "net"), .queueLimit(queue: "net", running: 4, limit: 4), .slots(running: 8, limit: 8),
         .turn(queue: "net", ready: 9),
         .trial(of: [JobID(3), JobID(4)], endsAt: moment), .worker(problem: "It rests."),
-        .workerLimit(worker: "photos", running: 8, limit: 8), .suspect(worker: "photos"), .noDaemon,
+        .workerLimit(worker: "photos", running: 8, limit: 8), .suspect(worker: "photos"), .store(problem: "cut"),
+        .noDaemon,
         .running(attempt: 2, startedAt: moment),
         .final(.skipped, JobFailure(code: "dependency_failed", message: "It failed.")),
         .final(.succeeded, nil), .unmet(neighbour, nil),

@@ -50,6 +50,7 @@ import Testing
                 edges: [DependencyRecord(dependent: JobID(8), dependency: JobID(7), condition: .succeeded)]))
         try expectRoundTrip(Samples.workers[0], Samples.workers[1], Samples.workers[2])
         try expectRoundTrip(ReloadReport(), ReloadReport(problems: ["worker photos ended"]))
+        try expectRoundTrip(Samples.daemons[0], Samples.daemons[1])
         try expectRoundTrip(WaitExplanation(job: JobID(7), state: .ready, reasons: Samples.reasons))
         try expectRoundTrip(
             WatchEvent.job(Samples.job),

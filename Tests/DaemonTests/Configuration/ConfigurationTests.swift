@@ -130,6 +130,35 @@ import Workers
         #expect(configuration.homeDirectory == "/var/lib/one/postgresql")
     }
 
+    /// The built-in worker reads the spool, keeps checkpoints of uploads and sends the files of jobs.
+    @Test(arguments: [
+        ("database: /srv/jobs/halyard.db\n", "/srv/jobs"), ("home: /srv/home\n", "/srv/home"),
+        ("database: postgresql://halyard@db/jobs\n", "/var/lib/halyard/postgresql"),
+        ("database: postgresql://halyard@db/jobs\nhome: /srv/home\n", "/srv/home"),
+    ])
+    func theBuiltInWorkerUsesTheDaemonsHome(yaml: String, home: String) throws {
+        let worker = try #require(try load(yaml).workerPrograms(in: DaemonSurroundings()).first)
+        let settings = try #require(JSONObject(worker.settings))
+        #expect(settings["files.directory"]?.decodedString == home + "/files")
+        #expect(settings["spool.directory"]?.decodedString == home + "/spool")
+        #expect(settings["upload.checkpoints"]?.decodedString == home + "/uploads")
+    }
+
+    /// The store and the worker must mean the same folder.
+    @Test func theFilesAreBesideTheDatabaseItselfAlsoBehindALink() throws {
+        let folder = try TemporaryFolder()
+        let real = try #require(realpath(folder.path, nil))
+        defer { free(real) }
+        let home = String(cString: real)
+        #expect(mkdir(home + "/real", 0o700) == 0)
+        #expect(symlink("real", home + "/link") == 0)
+        let yaml = "database: \(home)/link/halyard.db\n"
+        #expect(try load(yaml).filesDirectory == home + "/real/files")
+        try folder.write("", to: "other.db")
+        #expect(symlink("../other.db", home + "/real/halyard.db") == 0)
+        #expect(try load(yaml).filesDirectory == home + "/files")
+    }
+
     @Test func aDaemonOfAFleetIsDescribed() throws {
         let configuration = try load("daemon: {name: one, queues: [mail, photos], lease: 1m}\n")
         #expect(configuration.daemonName == "one")
@@ -286,6 +315,24 @@ import Workers
         #expect(told("network.ports", 2).hasSuffix("halyard.yaml:5: network.ports is wrong"))
         #expect(told("unfurl.timeout") == "HALYARD_UNFURL_TIMEOUT: unfurl.timeout is wrong")
         #expect(try problems("network:\n  ports:\n    - {a: 1}\n").count == 1)
+    }
+
+    /// A job must be over before another daemon runs it. An SQLite file has only one daemon.
+    @Test func theGracePeriodMustFitIntoTheLease() {
+        func found(_ grace: Int, _ url: String?, _ purpose: ConfigurationCheck.Purpose) -> [String] {
+            var configuration = DaemonConfiguration()
+            configuration.databaseURL = url
+            configuration.lease = .seconds(10)
+            configuration.grace = .seconds(grace)
+            return ConfigurationCheck(configuration, for: purpose).errors.filter { $0.hasPrefix("grace: ") }
+        }
+        let url = "postgresql:///jobs"
+        for purpose in [ConfigurationCheck.Purpose.reload, .start(opensSocket: false)] {
+            #expect(found(5, url, purpose).first?.hasPrefix("grace: 5s is too long for daemon.lease, 10s: ") == true)
+            #expect(found(5, url, purpose).first?.hasSuffix("; use at most 4s, or raise daemon.lease") == true)
+            #expect(found(4, url, purpose).isEmpty)
+            #expect(found(5, nil, purpose).isEmpty)
+        }
     }
 
     @Test func brokenYAMLIsRefusedWithItsLine() throws {

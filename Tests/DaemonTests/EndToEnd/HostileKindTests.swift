@@ -229,8 +229,9 @@ import Testing
         }
     }
 
-    /// A user without processes, for whom a limit of processes counts. It does not apply to root.
-    private static let user = "64201"
+    /// A user without processes, for whom a limit of processes counts. It does not apply to root. Other runs of the tests at
+    /// the same time have other users, since the processes of all of them count.
+    private static let user = "\(60_200 + Int(getpid()) % 5000)"
 
     @Test(
         .enabled(

@@ -118,11 +118,30 @@ import Testing
             let daemon = try bed.launch(arguments)
             #expect(await daemon.waitForEnd() == .exited(78))
             #expect(daemon.errors.text.contains(why), "\(daemon.errors.text)")
-            #expect(daemon.errors.text.contains("use a folder on the file system of the database"))
+            #expect(daemon.errors.text.contains("use a folder on the file system of the daemon's other files"))
         }
         // Without programs, the folder does not matter.
         try bed.configure("program:\n" + wrong)
         #expect(await (try bed.launch(["--check-config"])).waitForEnd() == .exited(0))
+    }
+
+    /// The daemon keeps the file, and the built-in worker finds it.
+    @Test(.timeLimit(.minutes(1)), arguments: ["--database=/link/halyard.db", "--set=home=/home"])
+    func aResultFileIsSentFromAnyHome(flag: String) async throws {
+        let bed = try TestBed()
+        try bed.configure(Self.roots)
+        #expect(mkdir(bed.folder.path + "/real", 0o700) == 0)
+        #expect(symlink("real", bed.folder.path + "/link") == 0)
+        try await bed.withDaemon([flag.replacing("=/", with: "=\(bed.folder.path)/")]) { _ in
+            _ = try await apply(Self.makeAndEdit, in: bed)
+            try await bed.enqueue("make")
+            try await bed.enqueue("send", "--after", "1", "--set", "to=\(bed.server.site)/inbox/made")
+            try await bed.enqueue("read", "--after", "1")
+            let waited = try await bed.halyard("wait", "1", "2", "3")
+            #expect(waited.status == .exited(0), "\(waited)")
+            #expect(bed.server.received(at: "/inbox/made") == 7)
+            #expect(try await bed.halyard("result", "3").output == #""content""#)
+        }
     }
 
     /// P12: the one who enqueues chooses values, nothing else.

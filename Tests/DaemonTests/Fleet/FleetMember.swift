@@ -13,8 +13,10 @@ final class FleetMember: Sendable {
     var home: String { folder.path + "/home" }
     var socket: String { folder.path + "/halyard.sock" }
 
-    /// - Parameter more: Keys after the usual ones.
-    init(_ name: String, of bed: TestBed, database: String, lease: String = "10s", _ more: String = "") throws {
+    /// - Parameters:
+    ///   - lease: By default long enough that a busy machine does not end it.
+    ///   - more: Keys after the usual ones.
+    init(_ name: String, of bed: TestBed, database: String, lease: String = "600s", _ more: String = "") throws {
         self.name = name
         folder = try TemporaryFolder()
         notifications = try NotificationListener(in: folder)
@@ -27,7 +29,10 @@ final class FleetMember: Sendable {
             daemon: {name: \(name), lease: \(lease)}
             network:
               allow: ["127.0.0.1:\(bed.server.port)"]
-              connect_timeout: 1m
+              connect_timeout: 5m
+              idle_timeout: 1h
+            # A request that waits at the gate waits for the test.
+            unfurl: {timeout: 1h, hop_timeout: 1h}
             \(more)
             """, to: "halyard.yaml")
     }

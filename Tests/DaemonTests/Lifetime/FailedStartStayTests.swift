@@ -2,6 +2,7 @@ import Client
 import ControlProtocol
 import Foundation
 import Glibc
+import Jobs
 import Logging
 import Systemd
 import Testing
@@ -51,6 +52,10 @@ import Testing
     }
 
     /// systemd and its caller must learn at once that the start failed.
+    @Test func aStartWhoseAnswerTheServerLostIsTriedAgain() {
+        #expect(DaemonFailure(StoreError.unanswered(server: "db", message: "cut")).status == .temporary)
+    }
+
     @Test(.timeLimit(.minutes(1)))
     func withoutCallersItEndsAtOnce() async throws {
         let folder = try TemporaryFolder()

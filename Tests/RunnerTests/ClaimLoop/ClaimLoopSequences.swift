@@ -90,7 +90,7 @@ private struct LoopModel {
     mutating func lapse() {
         guard !isLapsed, !hasEnded else { return }
         isLapsed = true
-        send(.lapsed)
+        send(.lapsed(limit: .milliseconds(Int64(random.next(8000)))))
     }
 
     /// Rescues what the lapsed life left running, and begins the next one.

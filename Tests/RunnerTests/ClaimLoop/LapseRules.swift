@@ -21,7 +21,7 @@ import Testing
     @Test func aLapseStopsAttemptsAndRecordsNoEndOfThem() {
         var probe = LoopProbe()
         probe.exchange(claimed: [one])
-        #expect(probe.after(.lapsed) == "stop 1 \(StopReason.lapsed.name), uptime +5s")
+        #expect(probe.after(.lapsed(limit: .seconds(10))) == "stop 1 \(StopReason.lapsed.name), uptime +5s")
         // An error is the response to the request to stop.
         #expect(probe.after(LoopProbe.ended(one, .notRun)) == "lapse over")
         #expect(probe.after(.holds(HolderID(2))) == "exchange(claim 2)")
@@ -30,7 +30,7 @@ import Testing
     @Test func aValueCountsAfterALapseAndNamesTheOldLife() {
         var probe = LoopProbe()
         probe.exchange(claimed: [one])
-        probe.send(.lapsed)
+        probe.send(.lapsed(limit: .seconds(10)))
         #expect(probe.send(LoopProbe.ended(one)) == [])
         let batch = probe.loop.beginExchange()
         #expect(batch?.holder == HolderID(1))
@@ -40,10 +40,28 @@ import Testing
         #expect(probe.send(LoopProbe.exchange()) == ["lapse over"])
     }
 
+    /// The grace period is longer than what is left of the lease. It also ends for an attempt that was cancelled before.
+    @Test func aLapseShortensTheGracePeriod() {
+        var probe = LoopProbe()
+        probe.exchange(claimed: [one, two])
+        probe.send(.cancelRequested(JobID(1)))
+        #expect(
+            probe.after(.lapsed(limit: .seconds(2))) == "stop 2 \(StopReason.lapsed.name), uptime +2s")
+        probe.now += .seconds(2)
+        #expect(probe.send(.uptimeAlarm(random: 0.5)).sorted() == ["abandon 1", "abandon 2"])
+    }
+
+    @Test func aLifeThatHasEndedLeavesNoTime() {
+        var probe = LoopProbe()
+        probe.exchange(claimed: [one])
+        #expect(probe.after(.lapsed(limit: .zero)) == "stop 1 \(StopReason.lapsed.name), uptime +0s")
+        #expect(probe.send(.uptimeAlarm(random: 0.5)) == ["abandon 1", "lapse over"])
+    }
+
     @Test func anAbandonedAttemptOfALapsedLifeEndsTheLapseAndKeepsItsSlot() {
         var probe = LoopProbe()
         probe.exchange(claimed: [one])
-        probe.send(.lapsed)
+        probe.send(.lapsed(limit: .seconds(10)))
         probe.now += .seconds(5)
         #expect(probe.send(.uptimeAlarm(random: 0.5)) == ["abandon 1", "lapse over"])
         #expect(probe.after(.holds(HolderID(2))) == "exchange(claim 1)")
@@ -53,7 +71,7 @@ import Testing
     @Test func jobsThatWereClaimedDuringALapseAreReturned() {
         var probe = LoopProbe()
         _ = probe.loop.beginExchange()
-        #expect(probe.send(.lapsed) == [])
+        #expect(probe.send(.lapsed(limit: .seconds(10))) == [])
         #expect(probe.after(LoopProbe.exchange(claimed: [one])) == "exchange(1 interrupted)")
         #expect(probe.send(LoopProbe.exchange()) == ["lapse over"])
     }
@@ -63,7 +81,7 @@ import Testing
         probe.exchange(claimed: [one])
         probe.send(LoopProbe.ended(one))
         _ = probe.loop.beginExchange()
-        #expect(probe.send(.lapsed) == [])
+        #expect(probe.send(.lapsed(limit: .seconds(10))) == [])
         #expect(probe.send(.exchangeFailed(Self.unreachable)) == [])
         probe.now += .milliseconds(100)
         #expect(probe.after(.uptimeAlarm(random: 0.5)) == "exchange(1 succeeded)")
@@ -73,7 +91,7 @@ import Testing
     @Test func aLapsedLoopStillProvesProgress() {
         var probe = LoopProbe()
         probe.exchange()
-        probe.send(.lapsed)
+        probe.send(.lapsed(limit: .seconds(10)))
         #expect(probe.after(.proofWanted(Latch())) == "exchange()")
         #expect(probe.send(LoopProbe.exchange()) == ["prove 1 true"])
     }

@@ -22,6 +22,8 @@ final class CutOffStore: JobStore {
         var losesRequest = false
         /// Whether the next firing is carried out, and its answer lost.
         var losesFiring = false
+        /// How many of the next reads of outputs fail.
+        var unreadOutputs = 0
         var offset = Duration.zero
         var endsAt: [HolderID: Duration] = [:]
         var renewals = 0
@@ -65,6 +67,7 @@ final class CutOffStore: JobStore {
     }
     func loseNextRequest() { state.withLock { $0.losesRequest = true } }
     func loseNextFiring() { state.withLock { $0.losesFiring = true } }
+    func refuseOutputs(_ count: Int) { state.withLock { $0.unreadOutputs = count } }
     /// Sets the store's clock ahead of the machine's.
     func setClock(aheadBy offset: Duration) { state.withLock { $0.offset = offset } }
     var clockOffset: Duration { state.withLock(\.offset) }
@@ -244,7 +247,12 @@ final class CutOffStore: JobStore {
     func outputs(
         ofDependenciesOf job: JobID, _ wanted: WantedOutputs, maxBytes: Int
     ) async throws(StoreError) -> DependencyOutputs {
-        try await reached().outputs(ofDependenciesOf: job, wanted, maxBytes: maxBytes)
+        let isRefused = state.withLock { state in
+            defer { state.unreadOutputs = max(0, state.unreadOutputs - 1) }
+            return state.unreadOutputs > 0
+        }
+        if isRefused { throw Self.unreachable }
+        return try await reached().outputs(ofDependenciesOf: job, wanted, maxBytes: maxBytes)
     }
     func graph(_ id: GraphID) async throws(StoreError) -> GraphRecord? { try await reached().graph(id) }
     func graphs(limit: Int, before: GraphID?) async throws(StoreError) -> [GraphRecord] {

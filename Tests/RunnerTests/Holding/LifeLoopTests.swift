@@ -82,9 +82,10 @@ struct LifeProbe {
             probe.now = max(probe.now, alarm)
             actions = probe.send(.alarm)
             if actions == [.renew(one)] { actions = probe.send(.renewalFailed(LifeProbe.unreachable, of: one)) }
-            if actions == [.lapse(one)] { break }
+            if case .lapse? = actions.first { break }
         }
-        #expect(actions == [.lapse(one)])
+        // The attempts get their grace period, and are over a tenth of the life before its end.
+        #expect(actions == [.lapse(one, limit: .seconds(5))])
         #expect(probe.now == .seconds(122))
         #expect(probe.loop.hasLapsed)
         #expect(probe.loop.holder == nil)
@@ -115,17 +116,19 @@ struct LifeProbe {
         var probe = LifeProbe.serving()
         _ = probe.send(.alarm, at: 110)
         #expect(probe.send(.renewalFailed(.unanswered(server: "db", message: "reset"), of: one)) == [])
-        #expect(probe.send(.alarm, at: 122) == [.lapse(one)])
+        #expect(probe.send(.alarm, at: 122) == [.lapse(one, limit: .seconds(5))])
     }
 
     @Test func l4ANewLifeBeginsWhenNoAttemptOfTheOldOneIsLeft() {
         var probe = LifeProbe.serving()
-        #expect(probe.send(.ended(one)) == [.lapse(one)])
+        #expect(probe.send(.ended(one)) == [.lapse(one, limit: .seconds(27))])
         #expect(probe.alarm == nil)
         // L5: the store may have answered before it noticed the end.
         #expect(probe.send(.renewed(.renewed(LifeProbe.life()), of: one, sentAt: probe.now)) == [])
         #expect(probe.loop.hasLapsed)
-        #expect(probe.send(.attemptsOver) == [.begin])
+        #expect(probe.send(.attemptsOver) == [])
+        probe.now += .milliseconds(100)
+        #expect(probe.send(.alarm) == [.begin])
         #expect(probe.send(.beginFailed(LifeProbe.unreachable)) == [])
         #expect(probe.alarm == probe.now + .milliseconds(100))
         probe.now += .milliseconds(100)
@@ -135,10 +138,32 @@ struct LifeProbe {
         #expect(!probe.loop.hasLapsed)
     }
 
+    @Test func livesThatEndAtOnceFollowEachOtherAtGrowingIntervals() {
+        var probe = LifeProbe.serving()
+        var waits: [Duration] = []
+        for id in 1...4 {
+            _ = probe.send(.ended(HolderID(Int64(id))))
+            _ = probe.send(.attemptsOver)
+            let alarm = probe.alarm ?? .zero
+            waits.append(alarm - probe.now)
+            probe.now = alarm
+            #expect(probe.send(.alarm) == [.begin])
+            _ = probe.send(.began(LifeProbe.life(Int64(id) + 1), sentAt: probe.now))
+        }
+        #expect(waits == [.milliseconds(100), .milliseconds(200), .milliseconds(400), .milliseconds(800)])
+        // After a renewal, the next life begins without a wait.
+        let five = HolderID(5)
+        probe.now += .seconds(10)
+        _ = probe.send(.alarm)
+        _ = probe.send(.renewed(.renewed(LifeProbe.life(5)), of: five, sentAt: probe.now))
+        _ = probe.send(.ended(five))
+        #expect(probe.send(.attemptsOver).contains(.begin))
+    }
+
     @Test func aLifeThatLapsesBeforeItsFirstRescueIsFollowedByAnother() {
         var probe = LifeProbe()
         _ = probe.send(.began(LifeProbe.life(), sentAt: probe.now))
-        #expect(probe.send(.alarm, at: 200) == [.lapse(one)])
+        #expect(probe.send(.alarm, at: 200) == [.lapse(one, limit: .zero)])
         #expect(probe.loop.takeFirstRescue() == nil)
         #expect(probe.send(.attemptsOver) == [.begin])
         #expect(probe.send(.began(LifeProbe.life(2), sentAt: probe.now)) == [.rescue(HolderID(2))])
@@ -250,7 +275,10 @@ struct LifeProbe {
                     #expect(!isRescuing, "L3: \(place)")
                     isRescuing = true
                 case .serve: isServing = true
-                case .lapse: isServing = false
+                case .lapse(_, let limit):
+                    isServing = false
+                    let isInTime = limit == .zero || limit.map { probe.now + $0 <= endsAt - .seconds(3) } == true
+                    #expect(isInTime, "L1: \(place)")
                 case .fail: Issue.record("no error here ends the runner: \(place)")
                 }
             }

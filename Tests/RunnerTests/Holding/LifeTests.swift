@@ -75,6 +75,23 @@ import Testing
         }
     }
 
+    /// The daemon registers its kinds under the number of the life, before the runner runs.
+    @Test(.timeLimit(.minutes(1))) func aLifeThatBeganBeforeTheRunIsRenewed() async throws {
+        try await RunnerHarness.withStore { harness in
+            let life = ManualClock(Duration.seconds(5000))
+            let store = CutOffStore(harness.store, life)
+            let runner = harness.runner(on: store, lifeClock: life)
+            try await runner.begin()
+            let next = life.now + .seconds(10)
+            try await harness.running(runner) { _ in
+                await wait { life.armed.contains(next) }
+                life.advance(to: next)
+                await wait { store.renewals == 1 }
+            }
+            #expect(store.begun.count == 1)
+        }
+    }
+
     @Test(.timeLimit(.minutes(1))) func workThatEndedBeforeALapseIsRecordedAfterIt() async throws {
         let gate = Gate()
         try await RunnerHarness.withStore(run: waiting(at: gate)) { harness in
