@@ -37,8 +37,14 @@ extension JobRunner {
         let record: @Sendable () -> Void = { [self] in
             handle(.attemptEnded(attempt, result, random: result.isValue ? 0 : random()))
         }
-        // Saves end before the end of their attempt is recorded.
-        if attempt.saves.withLock({ $0.close(then: record) }) { record() }
+        if result.isValue {
+            // The transaction that records the success deletes the checkpoint.
+            dropWaitingSave(of: attempt)
+            return record()
+        }
+        // Another attempt may need the checkpoint, so the saves end before the end of the attempt is recorded.
+        if !attempt.saves.withLock({ $0.close() }) { handle(.returned(attempt)) }
+        if attempt.saves.withLock({ $0.finish(then: record) }) { record() }
     }
 
     /// Runs one attempt in this process: builds the input, runs the operation, checks the size of its output, and plans

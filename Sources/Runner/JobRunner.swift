@@ -275,7 +275,7 @@ public final class JobRunner: Sendable {
             Task { attempt.stop(reason) }
         case .abandon(let attempt, let reason):
             attempt.endProgress()
-            for answer in attempt.saves.withLock({ $0.closeAndDropWaiting() }) { answer(.failure(.leaseLost)) }
+            dropWaitingSave(of: attempt)
             attempt.host?.abandon(attempt.lease)
             noteAbandoned()
             report.abandoned(attempt, reason)

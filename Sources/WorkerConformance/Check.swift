@@ -156,7 +156,7 @@ struct Check {
             },
             Check(
                 "checkpoint",
-                "It saves checkpoints while an attempt runs, and begins the next attempt with the last one."
+                "It saves checkpoints while an attempt runs, and ends an attempt that begins with the last one."
             ) {
                 program throws(Finding) in
                 let conversation = try program.startAndMeet()

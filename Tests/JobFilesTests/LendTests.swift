@@ -117,6 +117,45 @@ import Testing
         #expect(try isNoted())
     }
 
+    /// Root may read every file, so the thread acts as another user then.
+    @Test func aFileWithoutPermissionsStaysUsable() throws {
+        let user: uid_t = 64202
+        #expect(chown(folder.path, geteuid() == 0 ? user : geteuid(), getegid()) == 0)
+        // Glibc declares it in a header that Swift does not import.
+        let found = try #require(dlsym(nil, "setfsuid"))
+        let act = unsafeBitCast(found, to: (@convention(c) (uid_t) -> CInt).self)
+        if geteuid() == 0 { _ = act(user) }
+        defer { if geteuid() == 0 { _ = act(0) } }
+        let files = JobFiles(folder: folder.path + "/others")
+        let kept = try files.keep(try folder.write("content".utf8, to: "other"), of: .first, name: "other")
+        #expect(chmod(kept.path, 0) == 0)
+        #expect(open(kept.path, O_RDONLY) == -1 && errno == EACCES)
+        #expect(try files.file(of: .first) == kept)
+        for change in [mode_t(0), 0o200] {
+            let lent = try lend("link \(change)", from: files)
+            #expect(chmod(kept.path, change) == 0)
+            #expect(try files.takeBack(lent))
+            #expect(chmod(kept.path, change) == 0)
+        }
+        #expect(try files.open(kept).read(7, at: 0) == Array("content".utf8))
+        #expect(try files.intactFile(of: .first) == kept)
+    }
+
+    /// Only the first write to a page in memory moves the change time, and on some file systems not even that one.
+    @Test(.enabled(if: !clones, "files are cloned here")) func aChangeThroughAMappingIsNoticed() throws {
+        let (first, second) = (try lend("a"), try lend("b"))
+        #expect(chmod(first.path, 0o600) == 0)
+        let file = open(first.path, O_RDWR)
+        defer { close(file) }
+        let mapped = mmap(nil, 7, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
+        let bytes = try #require(mapped == MAP_FAILED ? nil : mapped).assumingMemoryBound(to: UInt8.self)
+        defer { munmap(bytes, 7) }
+        bytes[0] = UInt8(ascii: "c")
+        #expect(try files.takeBack(second))
+        bytes[0] = UInt8(ascii: "C")
+        #expect(try !files.takeBack(first))
+    }
+
     @Test(.enabled(if: !clones, "files are cloned here")) func everybodyWhoHadAChangedFileLearnsOfIt() throws {
         let (first, second, third) = (try lend("a"), try lend("b"), try lend("c"))
         // One loan that ends is no change for the others.

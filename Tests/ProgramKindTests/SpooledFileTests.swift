@@ -32,8 +32,17 @@ import Testing
         #expect(try await bench.run(script, input: input).output == #"["x","2-x","2-x","x"]"#)
     }
 
+    /// The longest name that a file can have, in characters of three bytes.
+    @Test func longNamesStayApart() async throws {
+        let name = String(repeating: "€", count: 85)
+        let input = #"{"a":"spool:m1-2-3/\#(name)","b":"spool:m1-2-3/\#(name)"}"#
+        let script = Bench.script(#"basename "$1"; basename "$2""#, #","result":"lines""#)
+        let cut = "2-" + String(repeating: "€", count: 66)
+        #expect(try await bench.run(script, input: input).output == #"["\#(name)","\#(cut)"]"#)
+    }
+
     @Test func theSpoolKeepsItsCopy() async throws {
-        let script = Bench.script(#"rm "$1""#)
+        let script = Bench.script(#"chmod 600 "$1"; echo woof > "$1"; rm "$1""#)
         #expect(try await bench.run(script, input: #"{"a":"spool:m1-2-3/x","b":""}"#).output == "null")
         #expect(try String(contentsOfFile: bench.folder + "/spool/m1-2-3", encoding: .utf8) == "meow")
     }

@@ -49,6 +49,27 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+    func aSaveWhoseAnswerIsLostIsRepeated(isStored: Bool) async throws {
+        let gate = Gate()
+        try await RunnerHarness.withStore(run: { input, job throws(TestFailure) in
+            await expectSaved(job, Self.value(7))
+            _ = await gate.wait(job)
+            return input
+        }) { harness in
+            let store = CutOffStore(harness.store, ManualClock(Duration.seconds(5000)))
+            store.loseNextSave(isStored: isStored)
+            try await harness.running(harness.runner(on: store)) { runner in
+                let job = try await harness.enqueue(harness.job())
+                _ = await gate.arrived()
+                #expect(try await harness.store.checkpoint(of: job)?.value == Self.value(7))
+                gate.open()
+                try await harness.wait(runner, for: job)
+            }
+            #expect(store.savedTogether == [[Self.value(7)], [Self.value(7)]])
+        }
+    }
+
     @Test func anInterruptedJobKeepsItsCheckpoint() async throws {
         let gate = Gate()
         try await RunnerHarness.withStore(run: { _, job throws(TestFailure) in
@@ -113,32 +134,29 @@ import Testing
 
     /// Q2: of the values that wait while another is saved, only the newest is.
     @Test(.timeLimit(.minutes(1))) func waitingValuesAreSavedAsOne() async throws {
-        let (begin, more) = (Gate(), Gate())
-        try await RunnerHarness.withStore(run: { input, job throws(TestFailure) in
-            async let first: Void = expectSaved(job, Self.value(0))
-            _ = await begin.wait(job)
-            await withTaskGroup(of: Void.self) { group in
-                for number in 1...5 { group.addTask { await expectSaved(job, Self.value(number)) } }
-                _ = await more.wait(job)
-            }
-            await first
-            return input
-        }) { harness in
+        let host = SilentHost()
+        try await RunnerHarness.withStore { harness in
             let store = CutOffStore(harness.store, ManualClock(Duration.seconds(5000)))
             store.holdSaves()
-            try await harness.running(harness.runner(on: store)) { runner in
+            let runner = harness.runner(on: store)
+            runner.use(try KindRegistry(runnable: [RunnableKind(Scripted.description, hostedBy: host)]))
+            try await harness.running(runner) { runner in
                 let job = try await harness.enqueue(harness.job())
+                let attempt = await host.attempt()
+                let saved = (0...5).map { _ in Latch<Bool>() }
+                for number in 0...5 {
+                    attempt.onCheckpoint(Self.value(number)) { result in
+                        let isSaved = if case .success = result { true } else { false }
+                        saved[number].open(with: isSaved)
+                    }
+                }
                 await store.saveArrived()
-                begin.open()
-                _ = await more.arrived()
-                more.open()
                 store.passSaves()
+                for latch in saved { #expect(await latch.uncancellableWait()) }
+                attempt.onEnd(.succeeded(.null, children: []))
                 try await harness.wait(runner, for: job)
             }
-            #expect(store.savedTogether.first == [Self.value(0)])
-            // Some of the five may come after the first answer. None is saved beside another.
-            #expect(store.savedTogether.allSatisfy { $0.count == 1 })
-            #expect(store.savedTogether.count <= 6)
+            #expect(store.savedTogether == [[Self.value(0)], [Self.value(5)]])
         }
     }
 
@@ -169,6 +187,70 @@ import Testing
                 store.passSaves()
                 #expect(try await harness.wait(runner, for: job) == .succeeded)
                 #expect(begun.withLock(\.self) == [nil, Self.value(1)])
+            }
+        }
+    }
+
+    /// A success needs no checkpoint, and its transaction deletes the checkpoint.
+    @Test(.timeLimit(.minutes(1))) func aSuccessDoesNotWaitForItsSaves() async throws {
+        let gate = Gate()
+        let errors = Mutex<[CheckpointError?]>([])
+        let answered = Latch<Void>()
+        let save: @Sendable (JobContext, Int) async -> Void = { job, number in
+            var error: CheckpointError?
+            do throws(CheckpointError) { try await job.save(number) } catch let found { error = found }
+            let count = errors.withLock { errors in
+                errors.append(error)
+                return errors.count
+            }
+            if count == 2 { answered.open() }
+        }
+        try await RunnerHarness.withStore(
+            [RunnerHarness.scripted(timeout: .seconds(30))],
+            run: { input, job throws(TestFailure) in
+                for number in 1...2 { Task { await save(job, number) } }
+                _ = await gate.wait(job)
+                return input
+            }
+        ) { harness in
+            let store = CutOffStore(harness.store, ManualClock(Duration.seconds(5000)))
+            store.holdSaves()
+            try await harness.running(harness.runner(on: store)) { runner in
+                let job = try await harness.enqueue(harness.job())
+                await store.saveArrived()
+                gate.open()
+                #expect(try await harness.wait(runner, for: job) == .succeeded)
+                store.passSaves()
+                await answered.uncancellableWait()
+                #expect(errors.withLock(\.self) == [.leaseLost, .leaseLost])
+                #expect(try await harness.store.checkpoint(of: job) == nil)
+            }
+            #expect(store.savedTogether.count == 1)
+        }
+    }
+
+    /// I11: the limits of an attempt apply to its operation, not to its saves.
+    @Test(.timeLimit(.minutes(1))) func aFailureDoesNotTimeOutWhileItsSavesTakeLong() async throws {
+        let host = SilentHost()
+        try await RunnerHarness.withStore([RunnerHarness.scripted(timeout: .seconds(30))]) { harness in
+            let store = CutOffStore(harness.store, ManualClock(Duration.seconds(5000)))
+            store.holdSaves()
+            // The life of the runner does not end meanwhile.
+            let runner = harness.runner(on: store, lifeClock: ManualClock(Duration.seconds(1000)))
+            runner.use(try KindRegistry(runnable: [RunnableKind(Scripted.description, hostedBy: host)]))
+            try await harness.running(runner) { runner in
+                let job = try await harness.enqueue(harness.job())
+                let attempt = await host.attempt()
+                attempt.onBegin()
+                attempt.onCheckpoint(Self.value(1)) { _ in }
+                await store.saveArrived()
+                attempt.onEnd(
+                    .failed(TryFailure(JobFailure(code: "broken", message: "it broke"), isRetryable: false)))
+                for _ in 1...2 { harness.uptime.advance(by: .seconds(60)) }
+                #expect(try await harness.store.attempts(of: job).isEmpty)
+                store.passSaves()
+                #expect(try await harness.wait(runner, for: job) == .failed)
+                #expect(try await harness.failure(job)?.code == "broken")
             }
         }
     }

@@ -63,6 +63,28 @@ import WorkerProtocol
             let output = JSONText(trusted: Array(#"{"words":70,"files":2}"#.utf8))
             let end = try await worker.end(of: .first(of: 1))
             #expect(end == .succeeded(.first(of: 1), output: output, children: []))
+            // With an unusable checkpoint, it begins with the first file.
+            let unusable = [
+                "null", "[]", #"{"done":2}"#, #"{"done":"2","words":70}"#, #"{"done":2,"words":true}"#,
+                #"{"done":3,"words":70}"#, #"{"done":-1,"words":70}"#,
+            ]
+            for (number, checkpoint) in unusable.enumerated() {
+                let lease = Lease.first(of: Int64(number + 2))
+                worker.send(
+                    .run(
+                        Run(
+                            lease: lease, kind: "count-files", input: JSONText(trusted: Array(input.utf8)),
+                            checkpoint: JSONText(trusted: Array(checkpoint.utf8)))))
+                try await worker.message { message in
+                    if case .checkpoint(lease, id: 1, _) = message { true } else { false }
+                }
+                worker.send(.checkpointed(lease, id: 1))
+                guard case .failed(_, let failed) = try await worker.end(of: lease) else {
+                    Issue.record("it went on at \(checkpoint)")
+                    continue
+                }
+                #expect(failed.failure.code == "unreadable", "\(checkpoint)")
+            }
         }
     }
 

@@ -12,7 +12,7 @@ enum Golden {
                 Hello(
                     version: "1.2.3", attempts: 16,
                     settings: JSONText(trusted: Array(#"{"photos.folder":"/srv/photos"}"#.utf8)))),
-            #"{"type":"hello","protocol":1,"version":"1.2.3","attempts":16,"settings":{"photos.folder":"/srv/photos"}}"#
+            #"{"type":"hello","protocol":1,"version":"1.2.3","attempts":16,"checkpoints":true,"settings":{"photos.folder":"/srv/photos"}}"#
         ),
         (
             .output(DependencyMessage(lease: lease, kind: "unfurl", output: JSONText(trusted: Array("null".utf8)))),

@@ -82,6 +82,13 @@ import WorkerProtocol
 
     // MARK: Lines that are refused
 
+    /// Earlier releases of the daemon do not know the message.
+    @Test func aHelloWithoutCheckpointsAsksForNone() throws {
+        let hello = DaemonMessage.hello(Hello(version: "1", attempts: 2, savesCheckpoints: false))
+        #expect(
+            try DaemonMessage(line: Array(#"{"type":"hello","protocol":1,"version":"1","attempts":2}"#.utf8)) == hello)
+    }
+
     @Test(arguments: [
         ("", "invalid JSON at byte 0: expected an object"),
         ("garbage", "invalid JSON at byte 0: expected an object"),

@@ -60,6 +60,20 @@ import WorkerProtocol
         }
     }
 
+    /// An older daemon would end the process for a message that it does not know.
+    @Test(.timeLimit(.minutes(1))) func anOlderDaemonGetsNoCheckpoint() async throws {
+        let worker = try RunningWorker()
+        worker.send(.hello(Hello(version: "test", savesCheckpoints: false)), .run(Run(job: 1, action: "save")))
+        guard case .succeeded(_, let output, _) = try await worker.end(of: Self.first) else {
+            Issue.record("it did not succeed")
+            return
+        }
+        #expect(output.string.contains("saves no checkpoints"), "\(output.string)")
+        #expect(try !worker.messages.contains { if case .checkpoint = $0 { true } else { false } })
+        worker.send(.drain)
+        #expect(await worker.process.waitForEnd() == .exited(0))
+    }
+
     /// The daemon saves what arrives before the end.
     @Test func aCheckpointThatWaitsIsSentBeforeTheEnd() async throws {
         try await RunningWorker.with { worker in

@@ -106,6 +106,61 @@ import Testing
         await subject.host.close()
     }
 
+    /// If the process died before the start, the same attempt would run again without the checkpoint.
+    @Test(.timeLimit(.minutes(1))) func aCheckpointBeforeTheStartOfItsAttemptEndsTheProcess() async {
+        let arrivals = Arrivals()
+        // Both lines arrive together, so the attempt begins, and the end of the process ends it.
+        let subject = HostSubject([
+            "/bin/sh", "-c",
+            """
+            read hello
+            echo '{"type":"kinds","protocol":1,"kinds":[{"name":"act"}]}'
+            read run
+            printf '%s\n%s\n' '{"type":"checkpoint","job":1,"attempt":1,"id":1,"checkpoint":1}' \
+                '{"type":"started","attempts":[{"job":1,"attempt":1}]}'
+            exec sleep 600
+            """,
+        ])
+        subject.start(1, "{}", onCheckpoint: arrivals.arrive)
+        guard case .crashed(let crash) = await subject.end(of: 1) else {
+            Issue.record("it did not crash")
+            return
+        }
+        #expect(crash.failure.message.contains("a checkpoint of attempt 1 of job 1 before started"), "\(crash)")
+        #expect(arrivals.all == [])
+        await subject.host.close()
+    }
+
+    @Test(.timeLimit(.minutes(2))) func aProcessThatDoesNotWaitForAnswersIsEnded() async {
+        let arrivals = Mutex(0)
+        let line = #"{"type":"checkpoint","job":1,"attempt":1,"id":1,"checkpoint":1}"#
+        let subject = HostSubject(shell("exec yes '\(line)'"))
+        // No answer ever comes.
+        subject.start(1, "{}", onCheckpoint: { _, _ in arrivals.withLock { $0 += 1 } })
+        guard case .crashed(let crash) = await subject.end(of: 1) else {
+            Issue.record("it did not crash")
+            return
+        }
+        #expect(crash.failure.message.contains("more than 1000 checkpoints of attempt 1 of job 1"), "\(crash)")
+        #expect(arrivals.withLock(\.self) == 1000)
+        await subject.host.close()
+    }
+
+    /// The pipe is full soon, and then the answers wait in the daemon.
+    @Test(.timeLimit(.minutes(2))) func aProcessThatDoesNotReadAnswersIsEnded() async {
+        let refused = Arrivals(.failure(.notSaved(reason: String(repeating: "x", count: 1000))))
+        let line = #"{"type":"checkpoint","job":1,"attempt":1,"id":1,"checkpoint":1}"#
+        let subject = HostSubject(shell("exec yes '\(line)'"))
+        subject.start(1, "{}", onCheckpoint: refused.arrive)
+        guard case .crashed(let crash) = await subject.end(of: 1) else {
+            Issue.record("it did not crash")
+            return
+        }
+        #expect(crash.failure.message.contains("it does not read the answers to its messages"), "\(crash)")
+        #expect(refused.all.count < 3000)
+        await subject.host.close()
+    }
+
     /// The program does not wait for the answer, which is not sent after the end of the attempt.
     @Test(.timeLimit(.minutes(1))) func aCheckpointBeforeTheEndArrivesFirst() async {
         let arrivals = Arrivals()

@@ -119,7 +119,7 @@ extension JobFiles {
     /// - Throws: ``JobFilesError``, ``JobFilesError/damaged(path:)`` if the size is not the recorded one.
     public func file(of lease: Lease) throws(JobFilesError) -> KeptFile? {
         guard let kept = try record(of: lease)?.kept else { return nil }
-        let content = try OpenFile(kept.path, O_RDONLY)
+        let content = try OpenFile.content(kept.path)
         guard Int64(try content.facts().st_size) == kept.size else { throw .damaged(path: content.path) }
         return kept
     }
@@ -149,7 +149,7 @@ extension JobFiles {
 
     /// Opens the content of a kept file for reading in pieces. It stays readable if its job is pruned meanwhile.
     public func open(_ kept: KeptFile) throws(JobFilesError) -> KeptFileReader {
-        KeptFileReader(file: try OpenFile(kept.path, O_RDONLY))
+        KeptFileReader(file: try OpenFile.content(kept.path))
     }
 }
 

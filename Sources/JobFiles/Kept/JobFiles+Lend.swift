@@ -7,7 +7,8 @@ import Synchronization
 ///
 /// K3. The daemon knows that a content is intact while its size and its change time (ctime) are those that it noted when it
 ///     last looked: in ``JobFiles/Loan`` while the file is lent, otherwise in the size and the modification time of the
-///     record. After any other change of the inode, the SHA-256 decides, also after a start.
+///     record. After any other change of the inode, the SHA-256 decides, also after a start. From such a change until the
+///     last loan has ended, it decides at every look: writing through a mapping (mmap) need not move the change time again.
 /// K4. The record of a content that was changed says so, so nobody gets the file again.
 extension JobFiles {
     /// A kept file that programs have by a link.
@@ -15,6 +16,8 @@ extension JobFiles {
         /// The number of links that were not taken back.
         var count = 0
         var facts: ContentFacts
+        /// Whether the inode was changed during the loan (K3).
+        var isTouched = false
     }
 
     /// Gives a program the file that an attempt kept: a clone (`FICLONE`) where the file system can do that, otherwise a
@@ -80,8 +83,8 @@ extension JobFiles {
         return true
     }
 
-    /// Waits until the clock of the file system has moved on, at most 10 ms. A change of a file that was linked before then
-    /// has another change time than the link.
+    /// Waits until the clock of the file system has moved on, which takes a few milliseconds. A change of a file that was
+    /// linked before then has another change time than the link.
     public static func waitForNextChangeTime() {
         var (begin, now) = (timespec(), timespec())
         clock_gettime(CLOCK_REALTIME_COARSE, &begin)
@@ -120,10 +123,15 @@ extension JobFiles {
     private func intactContent(of lease: Lease) throws(JobFilesError) -> (file: OpenFile, facts: ContentFacts)? {
         for _ in 1...Self.maxLooks {
             guard let record = try record(of: lease) else { return nil }
-            let file = try OpenFile(places.content(lease), O_RDONLY)
-            let facts = ContentFacts(try file.facts())
-            let known = loans.withLock { $0[lease]?.facts }
-            if known.map({ $0 == facts }) ?? record.notes(facts) { return (file, facts) }
+            let file = try OpenFile.content(places.content(lease))
+            // Under the lock, since other loans change the inode and note that under it.
+            let (facts, isIntact) = try loans.withLock { (loans) throws(JobFilesError) in
+                let facts = ContentFacts(try file.facts())
+                guard let loan = loans[lease] else { return (facts, record.notes(facts)) }
+                if loan.facts != facts { loans[lease]?.isTouched = true }
+                return (facts, loans[lease]?.isTouched == false)
+            }
+            if isIntact { return (file, facts) }
             let digest = try digest(of: file)
             // Somebody may have changed it while it was read.
             guard ContentFacts(try file.facts()) == facts else { continue }
@@ -152,6 +160,19 @@ extension JobFiles {
         if ioctl(copy.descriptor, UInt(halyard_clone_file), file.descriptor) == 0 { return true }
         try Folder.unlinkFile(path)
         return false
+    }
+}
+
+extension OpenFile {
+    /// Opens a content for reading. A program that has it by a link may have removed the permission to read it, which the
+    /// owner restores.
+    static func content(_ path: String) throws(JobFilesError) -> OpenFile {
+        do throws(JobFilesError) {
+            return try OpenFile(path, O_RDONLY)
+        } catch {
+            guard case .failed(_, _, EACCES) = error, fchmodat(AT_FDCWD, path, 0o400, 0) == 0 else { throw error }
+            return try OpenFile(path, O_RDONLY)
+        }
     }
 }
 

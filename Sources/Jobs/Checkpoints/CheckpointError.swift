@@ -1,4 +1,5 @@
-/// The reason why a checkpoint was not saved. The former checkpoint of the job is unchanged.
+/// The reason why a checkpoint was not saved. The former checkpoint of the job is unchanged, except after
+/// ``notSaved(reason:)``.
 public enum CheckpointError: Error, Hashable, Sendable {
     /// The value is larger than ``Checkpoint/maxBytes``.
     case tooLarge(bytes: Int)
@@ -6,7 +7,8 @@ public enum CheckpointError: Error, Hashable, Sendable {
     case invalid(String)
     /// The attempt has ended, or its job was returned to the queue.
     case leaseLost
-    /// The store could not save the value now, for the reason in these sentences. Saving again later may succeed.
+    /// The store did not confirm the value, for the reason in these sentences. If a connection broke meanwhile, the value
+    /// may have replaced the former checkpoint nevertheless. Saving again later may succeed.
     case notSaved(reason: String)
 }
 
@@ -19,7 +21,7 @@ extension CheckpointError: CustomStringConvertible {
         case .leaseLost:
             "The attempt no longer holds its job, which may already run elsewhere. Stop without further effects."
         case .notSaved(let reason):
-            "The checkpoint was not saved. \(reason) Continue, and save again later; until then, another attempt begins at the former checkpoint."
+            "It is not confirmed that the checkpoint was saved. \(reason) Continue, and save again later; until then, another attempt may begin at the former checkpoint."
         }
     }
 }

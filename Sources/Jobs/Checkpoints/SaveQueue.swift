@@ -30,7 +30,10 @@ package struct SaveQueue<Waiter> {
     package mutating func add(_ value: JSONText, _ waiter: Waiter) -> Step {
         if isClosed { return .refuse }
         guard saving == nil else {
-            next = (value, (next?.waiters ?? []) + [waiter])
+            // The waiters stay where they are, since there may be very many.
+            next?.value = value
+            next?.waiters.append(waiter)
+            if next == nil { next = (value, [waiter]) }
             return .wait
         }
         saving = [waiter]

@@ -5,7 +5,7 @@ import OperationTypes
 
 /// The files that a program gets and leaves.
 extension ProgramAttempt {
-    /// The input with the outputs and the linked files of the dependencies.
+    /// The input with the outputs and the paths of the files of the dependencies.
     func withDependencies(_ input: JSONObject, _ files: [String?]) -> JSONObject {
         if attempt.dependencies.isEmpty { return input }
         var input = input
@@ -26,7 +26,7 @@ extension ProgramAttempt {
 
     /// Gives the program the files that the caller sent, under their own names, and replaces their internal names in the
     /// input by paths.
-    func linkSpooled(_ input: inout JSONObject, to work: WorkFolder) throws(TryFailure) {
+    func copySpooled(_ input: inout JSONObject, to work: WorkFolder) throws(TryFailure) {
         guard let spool = place.spool else { return }
         var names: Set<String> = []
         for field in input.fields {
@@ -35,10 +35,13 @@ extension ProgramAttempt {
             var number = 1
             while !names.insert(name).inserted {
                 number += 1
-                name = "\(number)-\((file.ownName ?? "file").prefix(200))"
+                var rest = file.ownName ?? "file"
+                // A name of a file has at most 255 bytes.
+                while rest.utf8.count > 200 { rest.removeLast() }
+                name = "\(number)-\(rest)"
             }
             do throws(FileFailure) {
-                let path = try work.link("\(spool)/\(file.id)", as: name, in: "files")
+                let path = try work.copy("\(spool)/\(file.id)", as: name, in: "files")
                 input[field.name] = JSONText(string: path)
             } catch {
                 guard error.code == ENOENT else { throw ProgramFailure.notStarted(error) }

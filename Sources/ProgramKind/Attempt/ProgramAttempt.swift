@@ -104,7 +104,7 @@ final class ProgramAttempt: Sendable {
         } catch {
             throw ProgramFailure.notStarted(error)
         }
-        try linkSpooled(&input, to: work)
+        try copySpooled(&input, to: work)
         let files = try lendFiles(to: work, &lent)
         do throws(FileFailure) {
             pipes = try ProgramPipes(

@@ -52,15 +52,33 @@ struct WorkFolder {
         guard mkdir(path, 0o700) == 0 else { throw FileFailure("create the work folder", path) }
     }
 
-    /// Gives the program a file of another job, in a folder that is created when it is needed. The file is linked, never
-    /// copied.
+    /// Gives the program a clone or a copy of a file, in a folder that is created when it is needed. Through a link it
+    /// could change the file, which other attempts need.
     ///
-    /// - Returns: The path of the link.
-    func link(_ file: String, as name: String, in folder: String) throws(FileFailure) -> String {
-        guard access(file, F_OK) == 0 else { throw FileFailure("find", file) }
-        let name = "\(try makeFolder(folder))/\(name)"
-        if Glibc.link(file, name) == 0 || symlink(file, name) == 0 { return name }
-        throw FileFailure("link a file to", name)
+    /// - Returns: The path of the copy.
+    func copy(_ file: String, as name: String, in folder: String) throws(FileFailure) -> String {
+        let source = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard source >= 0 else { throw FileFailure("open", file) }
+        defer { close(source) }
+        let path = "\(try makeFolder(folder))/\(name)"
+        let copy = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard copy >= 0 else { throw FileFailure("create", path) }
+        defer { close(copy) }
+        if ioctl(copy, UInt(halyard_clone_file), source) == 0 { return path }
+        var buffer = [UInt8](repeating: 0, count: 1 << 20)
+        while true {
+            let count = read(source, &buffer, buffer.count)
+            if count == 0 { return path }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw FileFailure("read", file) }
+            var rest = buffer[..<count]
+            while !rest.isEmpty {
+                let written = rest.withUnsafeBytes { write(copy, $0.baseAddress, $0.count) }
+                if written < 0, errno == EINTR { continue }
+                guard written > 0 else { throw FileFailure("write", path) }
+                rest = rest.dropFirst(written)
+            }
+        }
     }
 
     /// Creates a folder inside, which may exist already.

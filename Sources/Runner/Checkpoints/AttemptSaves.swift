@@ -25,10 +25,17 @@ struct AttemptSaves: Sendable {
 
     /// Refuses later values.
     ///
+    /// - Returns: Whether nothing is being saved.
+    mutating func close() -> Bool {
+        queue.close()
+        return queue.isIdle
+    }
+
+    /// Lets the end of the attempt wait for the values that are being saved.
+    ///
     /// - Parameter end: Called by the last answer, if a value is being saved.
     /// - Returns: Whether nothing is being saved, so that the caller ends the attempt itself.
-    mutating func close(then end: @escaping @Sendable () -> Void) -> Bool {
-        queue.close()
+    mutating func finish(then end: @escaping @Sendable () -> Void) -> Bool {
         if queue.isIdle { return true }
         self.end = end
         return false

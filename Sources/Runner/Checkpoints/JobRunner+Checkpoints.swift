@@ -24,7 +24,7 @@ extension JobRunner {
     }
 
     private func enqueue(_ save: SaveLine.Save) {
-        // Nothing awaits this task: the ends of the attempts wait for its answers.
+        // Nothing awaits this task: the ends of the attempts that failed wait for its answers.
         if saves.withLock({ $0.add(save) }) { Task(priority: .medium) { await storeSaves() } }
     }
 
@@ -36,13 +36,30 @@ extension JobRunner {
 
     private func results(of batch: [SaveLine.Save]) async -> [Result<Void, CheckpointError>] {
         do throws(StoreError) {
-            let results = try await store.save(
-                batch.map(\.request), by: batch[0].attempt.holder, now: wallClock.now)
+            let results = try await store(batch)
             return results.map { $0 == .saved ? .success(()) : .failure(.leaseLost) }
         } catch {
             if !error.isPassing { handle(.storeFailed(error)) }
             return batch.map { _ in .failure(.notSaved(reason: error.description)) }
         }
+    }
+
+    /// Saves a batch. If the answer is lost, it saves the batch once more: its values are the newest of their attempts, so
+    /// that changes nothing if they are stored already.
+    private func store(_ batch: [SaveLine.Save]) async throws(StoreError) -> [SaveResult] {
+        let requests = batch.map(\.request)
+        let holder = batch[0].attempt.holder
+        do throws(StoreError) {
+            return try await store.save(requests, by: holder, now: wallClock.now)
+        } catch {
+            guard case .unanswered = error else { throw error }
+            return try await store.save(requests, by: holder, now: wallClock.now)
+        }
+    }
+
+    /// Drops the checkpoint that waits to be saved, because the attempt no longer needs it.
+    func dropWaitingSave(of attempt: RunningAttempt) {
+        for answer in attempt.saves.withLock({ $0.closeAndDropWaiting() }) { answer(.failure(.leaseLost)) }
     }
 
     private func answered(_ attempt: RunningAttempt, _ result: Result<Void, CheckpointError>) {

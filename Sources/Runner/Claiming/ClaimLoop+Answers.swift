@@ -68,7 +68,7 @@ extension ClaimLoop {
 
     mutating func fail(_ error: StoreError, _ actions: inout [Action]) {
         phase = .ended
-        for lease in runningLeases where attempts[lease]?.stop == nil {
+        for lease in runningLeases where attempts[lease]?.stop == nil && attempts[lease]?.hasReturned == false {
             if let attempt = attempts[lease]?.attempt { actions.append(.stop(attempt, .interrupted)) }
         }
         let unproved = proofs + (inFlight?.proofs ?? [])

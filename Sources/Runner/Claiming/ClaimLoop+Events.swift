@@ -25,6 +25,9 @@ extension ClaimLoop {
         case storeFailed(StoreError)
         /// Another process has begun an attempt, so its timeout starts.
         case began(RunningAttempt)
+        /// The operation of an attempt has returned an error. ``attemptEnded(_:_:random:)`` follows when its checkpoints are
+        /// saved.
+        case returned(RunningAttempt)
         case attemptEnded(RunningAttempt, AttemptResult, random: Double)
         /// The store has prepared the children of an end. If it could not, the exchange stores them itself.
         case prepared(EndedAttempt)

@@ -17,6 +17,8 @@ import OperationTypes
 /// - I9: Jobs are claimed and started only in a life (``LifeLoop``). After a lapse, attempts that return no value end
 ///   without a record, because their jobs are rescued.
 /// - I10: An exchange names one life. If its answer is lost, the next exchange asks for it.
+/// - I11: An attempt whose operation has returned is neither asked to stop nor abandoned, however long its checkpoints
+///   take. Only a lapse abandons it, because no record of its end follows then (I9).
 struct ClaimLoop {
     /// The content of one exchange with the store.
     struct Batch {
@@ -36,6 +38,8 @@ struct ClaimLoop {
         var stop: StopReason?
         var abandonAt: Duration?
         var isAbandoned = false
+        /// Whether the operation has returned. The end follows when the checkpoints are saved.
+        var hasReturned = false
     }
 
     struct InFlight {
@@ -160,24 +164,6 @@ extension ClaimLoop {
         }
         return [deadlines.next, backoff.retryAt, phaseEnd].compactMap(\.self).min()
     }
-
-    func snapshot(now: Duration) -> RunnerSnapshot {
-        let phase: RunnerSnapshot.Phase =
-            switch self.phase {
-            case .running: hasExchanged ? .running : .starting
-            case .draining(let until): .draining(left: max(until - now, .zero))
-            case .interrupting: .interrupting
-            case .ended: .ended
-            }
-        return RunnerSnapshot(
-            phase: phase, running: attempts.count - abandonedCount, abandoned: abandonedCount, slots: settings.slots,
-            unrecorded: ends.count + preparing.count + ((inFlight ?? unanswered)?.batch.ends.count ?? 0),
-            awaitsStore: inFlight != nil)
-    }
-
-    func attempt(of job: JobID) -> RunningAttempt? {
-        attempts.values.first { $0.attempt.lease.job == job && !$0.isAbandoned }?.attempt
-    }
 }
 
 // MARK: Events
@@ -205,6 +191,7 @@ extension ClaimLoop {
         case .lapsed(let limit): lapse(within: limit, now, &actions)
         case .storeFailed(let error): fail(error, &actions)
         case .began(let attempt): began(attempt, now)
+        case .returned(let attempt): attempts[attempt.lease]?.hasReturned = true
         case .attemptEnded(let attempt, let result, let random):
             attemptEnded(attempt, result, now, random, &actions)
         case .prepared(let end):
@@ -250,7 +237,10 @@ extension ClaimLoop {
         _ now: Duration, _ random: Double, _ actions: inout [Action]
     ) {
         while let lease = deadlines.popDue(now) {
-            guard let running = attempts[lease], !running.isAbandoned else { continue }
+            // I11
+            guard let running = attempts[lease], !running.isAbandoned, !running.hasReturned || isLapsing else {
+                continue
+            }
             if running.stop == nil, let timeout = running.attempt.definition.definition.timeout {
                 stop(lease, .timedOut(after: timeout), now, &actions)
             } else if let abandonAt = running.abandonAt, abandonAt <= now {
@@ -349,9 +339,11 @@ extension ClaimLoop {
     /// Asks an attempt to stop, once (I7).
     mutating func stop(_ lease: Lease, _ reason: StopReason, _ now: Duration, _ actions: inout [Action]) {
         guard let running = attempts[lease], running.stop == nil else { return }
+        // I11
+        if running.hasReturned, reason != .lapsed { return }
         attempts[lease]?.stop = reason
         setAbandonment(of: lease, at: now + settings.grace)
-        actions.append(.stop(running.attempt, reason))
+        if !running.hasReturned { actions.append(.stop(running.attempt, reason)) }
     }
 
     /// Abandons an attempt at this moment if it has not stopped.

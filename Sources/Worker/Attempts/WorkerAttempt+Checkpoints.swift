@@ -5,6 +5,9 @@ import WorkerProtocol
 extension WorkerAttempt {
     /// Sends a checkpoint, unless one is on its way, and waits until the daemon has saved it.
     func save(_ value: JSONText) async throws(CheckpointError) {
+        guard savesCheckpoints else {
+            throw .notSaved(reason: "This release of halyardd saves no checkpoints; install the worker's release.")
+        }
         try await withCheckedContinuation { (waiter: CheckedContinuation<Result<Void, CheckpointError>, Never>) in
             let (step, mustWrite) = state.withLock { state in
                 let step = state.saves.add(value, waiter)

@@ -27,13 +27,19 @@ final class WorkerAttempt: Sendable {
     /// Nil if the worker lacks the kind.
     let kind: RunnableKind?
     private let dependencies: [DependencyOutput]
+    /// Whether the daemon accepts checkpoints.
+    let savesCheckpoints: Bool
     let writer: MessageWriter
     private let connections: ConnectionLog
     private let cancellation = CancellationTokenSource()
     let state = Mutex(State())
 
-    init(_ run: Run, kind: RunnableKind?, dependencies: [DependencyOutput], writer: MessageWriter) {
+    init(
+        _ run: Run, kind: RunnableKind?, dependencies: [DependencyOutput], savesCheckpoints: Bool,
+        writer: MessageWriter
+    ) {
         self.run = run
+        self.savesCheckpoints = savesCheckpoints
         self.kind = kind
         self.dependencies = dependencies
         self.writer = writer

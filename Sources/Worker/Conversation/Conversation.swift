@@ -113,7 +113,10 @@ final class Conversation {
         do throws(RefusedSettings) {
             let made = try makeKinds(hello)
             do throws(KindRegistryProblem) {
-                let session = WorkerSession(try KindRegistry(made.kinds), of: made.kinds, writer: writer, ended: ended)
+                let session = WorkerSession(
+                    try KindRegistry(made.kinds), of: made.kinds, savesCheckpoints: hello.savesCheckpoints,
+                    writer: writer,
+                    ended: ended)
                 writer.send(.kinds(Announcement(version: version, kinds: session.announced, warnings: made.warnings)))
                 phase = .talking(session)
             } catch {

@@ -23,14 +23,19 @@ final class WorkerSession: Sendable {
     /// The kinds that want to be asked, by name.
     private let checking: [String: RunnableKind]
     private let cleaning: [String: RunnableKind]
+    private let savesCheckpoints: Bool
     private let writer: MessageWriter
     private let ended: Latch<Int32>
     private let checks = BlockingChecks()
     private let state = Mutex(State())
     let announced: [AnnouncedKind]
 
-    init(_ registry: KindRegistry, of kinds: [any Kind], writer: MessageWriter, ended: Latch<Int32>) {
+    init(
+        _ registry: KindRegistry, of kinds: [any Kind], savesCheckpoints: Bool, writer: MessageWriter,
+        ended: Latch<Int32>
+    ) {
         self.kinds = registry
+        self.savesCheckpoints = savesCheckpoints
         self.writer = writer
         self.ended = ended
         let announced = kinds.map { kind in
@@ -51,7 +56,8 @@ final class WorkerSession: Sendable {
 
     /// Registers an attempt, which does not begin yet.
     func accept(_ run: Run, _ outputs: [DependencyOutput]) throws(WorkerProtocolProblem) -> WorkerAttempt {
-        let attempt = WorkerAttempt(run, kind: kinds[run.kind], dependencies: outputs, writer: writer)
+        let attempt = WorkerAttempt(
+            run, kind: kinds[run.kind], dependencies: outputs, savesCheckpoints: savesCheckpoints, writer: writer)
         let isNew = state.withLock { state in
             if state.attempts[run.lease] != nil { return false }
             state.attempts[run.lease] = attempt

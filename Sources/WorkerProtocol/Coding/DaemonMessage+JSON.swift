@@ -75,6 +75,7 @@ extension Hello {
             protocolVersion: try fields.required("protocol", fields.integer("protocol")),
             version: try fields.string("version") ?? "",
             attempts: try fields.integer("attempts", atLeast: 1) ?? 1,
+            savesCheckpoints: try fields.boolean("checkpoints") ?? false,
             settings: try fields.objectText("settings") ?? .emptyObject)
     }
 
@@ -83,6 +84,7 @@ extension Hello {
         line.field("protocol", Int64(protocolVersion))
         line.field("version", version)
         line.field("attempts", Int64(attempts))
+        line.field("checkpoints", savesCheckpoints)
         line.field("settings", settings)
     }
 }

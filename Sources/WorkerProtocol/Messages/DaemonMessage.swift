@@ -11,7 +11,7 @@ public enum DaemonMessage: Hashable, Sendable {
     case run(Run)
     /// Answers ``WorkerMessage/checkpoint(_:id:_:)``: the checkpoint is durable.
     case checkpointed(Lease, id: Int)
-    /// Answers ``WorkerMessage/checkpoint(_:id:_:)``: the checkpoint was not saved.
+    /// Answers ``WorkerMessage/checkpoint(_:id:_:)``: the checkpoint was refused, or it is not confirmed that it was saved.
     case checkpointRefused(Lease, id: Int, CheckpointRefusal)
     /// Asks a running attempt to stop. It is sent at most once for an attempt, and may arrive after its end.
     case stop(Lease, StopRequest)
@@ -38,17 +38,21 @@ public struct Hello: Hashable, Sendable {
     public var version: String
     /// The maximum number of attempts that run at once.
     public var attempts: Int
+    /// Whether the daemon saves checkpoints. One that does not takes ``WorkerMessage/checkpoint(_:id:_:)`` for an invalid
+    /// message.
+    public var savesCheckpoints: Bool
     /// The administrator's settings for this worker, a JSON object.
     public var settings: JSONText
 
-    /// Creates an introduction of this version. Default: 256 attempts and no settings.
+    /// Creates an introduction of this version. Default: 256 attempts, with checkpoints, and no settings.
     public init(
         protocolVersion: Int = WorkerProtocol.version, version: String, attempts: Int = 256,
-        settings: JSONText = .emptyObject
+        savesCheckpoints: Bool = true, settings: JSONText = .emptyObject
     ) {
         self.protocolVersion = protocolVersion
         self.version = version
         self.attempts = attempts
+        self.savesCheckpoints = savesCheckpoints
         self.settings = settings
     }
 }
@@ -102,7 +106,7 @@ public struct Run: Hashable, Sendable {
     }
 }
 
-/// The reason why a checkpoint was not saved.
+/// The reason why a checkpoint was not saved, or not confirmed.
 public struct CheckpointRefusal: Hashable, Sendable {
     /// The reasons.
     public enum Reason: String, Hashable, Sendable, CaseIterable {
@@ -110,7 +114,8 @@ public struct CheckpointRefusal: Hashable, Sendable {
         case tooLarge = "too_large"
         /// The attempt no longer holds its job.
         case leaseLost = "lease_lost"
-        /// The store could not save it now. Saving again later may succeed.
+        /// The store did not confirm it. If a connection broke meanwhile, it may be saved nevertheless. Saving again later
+        /// may succeed.
         case notSaved = "not_saved"
     }
 

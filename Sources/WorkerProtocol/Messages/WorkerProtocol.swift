@@ -9,6 +9,8 @@ public enum WorkerProtocol {
     public static let version = 1
     /// The maximum size of a line without its line break: 2 MiB. It holds the largest input or output with its message.
     public static let maxLineBytes = 2 << 20
+    /// The maximum number of checkpoints of one attempt that the daemon has not answered.
+    public static let maxUnansweredCheckpoints = 1000
 }
 
 /// The reason why a line is not a message of the protocol. It names fields, but never contains an input or an output.

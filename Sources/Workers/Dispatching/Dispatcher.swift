@@ -162,6 +162,9 @@ extension Dispatcher {
     /// The process in which the attempt is; nil if it waits or is unknown.
     func worker(of lease: Lease) -> WorkerID? { places[lease] }
 
+    /// Whether the process has begun the attempt.
+    func hasBegun(_ lease: Lease, in worker: WorkerID) -> Bool { members[worker]?.attempts[lease] == true }
+
     /// A process that answers checks; nil if none is ready.
     var readyWorker: WorkerID? { members.filter { $1.isReady && $1.abandoned.isEmpty && !$1.isOutdated }.keys.min() }
 

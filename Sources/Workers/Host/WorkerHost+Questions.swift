@@ -57,11 +57,7 @@ extension WorkerHost {
                 // An unknown state must not look like a job that is gone, so the process waits until the daemon ends.
                 return
             }
-            let process = core.withLock { core in
-                core.processes[worker]?.enqueue(.jobState(id: id, answer))
-                return core.processes[worker]
-            }
-            process?.flush()
+            self.answer(.jobState(id: id, answer), to: worker)
         }
     }
 

@@ -16,6 +16,8 @@ public final class WorkerHost: KindHost {
         var program: WorkerProgram
         var dispatcher: Dispatcher
         var attempts: [Lease: HostedAttempt] = [:]
+        /// The number of checkpoints of each attempt without an answer.
+        var unansweredSaves: [Lease: Int] = [:]
         var processes: [Dispatcher.WorkerID: WorkerProcess] = [:]
         /// The processes with messages that were not sent yet.
         var unsent: Set<Dispatcher.WorkerID> = []
@@ -328,7 +330,7 @@ public final class WorkerHost: KindHost {
         change { core in
             isForeign = core.dispatcher.worker(of: lease) != worker
             if isForeign { return nil }
-            attempt = core.attempts.removeValue(forKey: lease)
+            attempt = core.takeAttempt(lease)
             return .ended(worker, lease)
         }
         if isForeign { return violated(worker, .foreign(lease, "the end")) }
@@ -369,7 +371,7 @@ extension WorkerHost.Core {
             if faults[worker] == nil { faults[worker] = reason.fault }
             work.kills.append((processes[worker], reason))
         case .end(let lease, let fate):
-            guard let attempt = attempts.removeValue(forKey: lease) else { return }
+            guard let attempt = takeAttempt(lease) else { return }
             work.ends.append((attempt, end(fate)))
         case .rest(let duration): work.rest = duration
         }

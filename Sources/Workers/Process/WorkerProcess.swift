@@ -31,6 +31,9 @@ final class WorkerProcess: Sendable {
     /// The maximum number of messages such as progress in a second; further reading then waits for the next second.
     private static let progressPerSecond = 20_000
 
+    /// The maximum size of the answers that the process has not read. Other messages are limited by the attempts.
+    static let maxUnreadAnswers = WorkerProtocol.maxLineBytes
+
     private struct State {
         var launched: LaunchedProcess?
         var end: ProcessEnd?
@@ -41,6 +44,8 @@ final class WorkerProcess: Sendable {
     fileprivate struct Outgoing {
         var input: Int32
         var bytes: [UInt8] = []
+        /// The estimated size of the answers in ``bytes``: it counts every byte that is written as part of an answer.
+        var answerBytes = 0
         /// Whether the pipe was full, so that the thread writes the rest.
         var isBlocked = false
     }
@@ -126,6 +131,18 @@ final class WorkerProcess: Sendable {
 
     /// Adds a message to those that ``flush()`` sends. Messages arrive in the order of these calls.
     func enqueue(_ message: DaemonMessage) { outgoing.withLock { message.append(to: &$0.bytes) } }
+
+    /// Adds the answer to a message of the process, like ``enqueue(_:)``.
+    ///
+    /// - Returns: False if more than ``maxUnreadAnswers`` wait.
+    func enqueue(answer message: DaemonMessage) -> Bool {
+        outgoing.withLock { outgoing in
+            let size = outgoing.bytes.count
+            message.append(to: &outgoing.bytes)
+            outgoing.answerBytes += outgoing.bytes.count - size
+            return outgoing.answerBytes <= Self.maxUnreadAnswers
+        }
+    }
 
     /// Writes what fits into the pipe now; the process's thread writes the rest.
     func flush() {
@@ -274,6 +291,7 @@ extension WorkerProcess.Outgoing {
             sent += count
         }
         bytes.removeFirst(sent)
+        answerBytes = max(0, answerBytes - sent)
     }
 }
 

@@ -56,6 +56,40 @@ import Testing
         #expect(probe.after(LoopProbe.exchange()) == "end, ended")
     }
 
+    /// I11
+    @Test func anAttemptThatHasReturnedIsNeitherStoppedNorAbandoned() {
+        let one = LoopProbe.attempt(1)
+        let two = LoopProbe.attempt(2)
+        let failure = AttemptResult.threw(TryFailure(JobFailure(code: "broken", message: "x"), isRetryable: false))
+        var probe = LoopProbe()
+        probe.exchange(claimed: [one, two])
+        #expect(probe.after(.returned(one)) == "uptime +30s")
+        #expect(probe.after(.cancelRequested(two.lease.job)) == "stop 2 cancellation, uptime +5s")
+        #expect(probe.after(.returned(two)) == "uptime +5s")
+        probe.now += .seconds(60)
+        #expect(probe.after(.uptimeAlarm(random: 0.5)) == "-")
+        #expect(probe.after(.interrupt) == "-")
+        #expect(probe.after(LoopProbe.ended(one, failure)) == "exchange(1 failed broken)")
+        probe.send(LoopProbe.exchange())
+        #expect(probe.after(LoopProbe.ended(two, failure)) == "exchange(2 cancelled)")
+    }
+
+    /// I9, I11
+    @Test func aLapseDropsAFailureThatHasReturned() {
+        let one = LoopProbe.attempt(1)
+        let two = LoopProbe.attempt(2)
+        var probe = LoopProbe()
+        probe.exchange(claimed: [one, two])
+        for attempt in [one, two] { probe.send(.returned(attempt)) }
+        #expect(probe.send(.lapsed(limit: .seconds(2))) == [])
+        #expect(probe.send(LoopProbe.ended(one, .notRun)) == [])
+        // The next life does not wait for saves.
+        probe.now += .seconds(2)
+        #expect(probe.send(.uptimeAlarm(random: 0.5)) == ["abandon 2", "lapse over"])
+        #expect(probe.send(LoopProbe.ended(two, .notRun)) == ["late 2"])
+        #expect(probe.loop.beginExchange() == nil)
+    }
+
     @Test func wakeDuringAnExchangeIsNotLost() {
         var probe = LoopProbe()
         _ = probe.loop.beginExchange()

@@ -28,6 +28,8 @@ private struct LoopModel {
     var running: Set<Lease> = []
     /// Operations that have started and not returned.
     var operations: [RunningAttempt] = []
+    /// Operations that have returned an error, while their checkpoints are saved.
+    var returned: Set<Lease> = []
     /// Ends with very many children.
     var preparing: [EndedAttempt] = []
     var stopped: Set<Lease> = []
@@ -65,8 +67,11 @@ private struct LoopModel {
                 operations.append(attempt)
                 check(operations.count <= max(slots, 6), "I2: more operations than slots")
             case .stop(let attempt, _):
+                check(!returned.contains(attempt.lease), "I11: stopped after it had returned")
                 check(stopped.insert(attempt.lease).inserted, "I7: told twice")
-            case .abandon, .dropLateEnd: break
+            case .abandon(let attempt, _):
+                check(isLapsed || !returned.contains(attempt.lease), "I11: abandoned after it had returned")
+            case .dropLateEnd: break
             case .prepare(let end): preparing.append(end)
             case .lapseOver:
                 check(isLapsed && !isLapseOver, "I9: a lapse that was not there is over")
@@ -196,7 +201,14 @@ private struct LoopModel {
 
     mutating func endOne() {
         guard !operations.isEmpty else { return }
-        let attempt = operations.remove(at: random.next(operations.count))
+        let index = random.next(operations.count)
+        let attempt = operations[index]
+        let isSaving = returned.remove(attempt.lease) == nil && random.next(4) == 0
+        if isSaving {
+            returned.insert(attempt.lease)
+            return send(.returned(attempt))
+        }
+        operations.remove(at: index)
         let failure = TryFailure(JobFailure(code: "x", message: "x"), isRetryable: true)
         let children = [0, 0, 900, 3000][random.next(4)]
         let jobs = Array(repeating: NewJob(definition: DefinitionID(1)), count: children)
@@ -244,7 +256,7 @@ private struct LoopModel {
             answer(fails: isRefused)
             beginExchange()
             // Some operations never heed; they are given up.
-            if random.next(8) == 0 { endOne() }
+            if random.next(8) == 0 || operations.contains(where: { returned.contains($0.lease) }) { endOne() }
             if random.next(2) == 0 { prepareOne() }
             if !hasEnded { advance(by: .milliseconds(400)) }
         }

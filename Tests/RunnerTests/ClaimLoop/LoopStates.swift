@@ -91,7 +91,7 @@ struct LoopProbe {
 
 /// The states a claim loop can be in, as far as events tell them apart. Job 1 runs where one does.
 enum LoopState: String, CaseIterable {
-    case fresh, idle, inFlight, running, full, stopping, abandoned, backingOff, draining, interrupting, ended
+    case fresh, idle, inFlight, running, returned, full, stopping, abandoned, backingOff, draining, interrupting, ended
 
     func probe(_ one: RunningAttempt, _ two: RunningAttempt) -> LoopProbe {
         var probe = LoopProbe()
@@ -100,6 +100,9 @@ enum LoopState: String, CaseIterable {
         case .idle: probe.exchange(nextDueAt: LoopProbe.wall + .seconds(5))
         case .inFlight: _ = probe.loop.beginExchange()
         case .running: probe.exchange(claimed: [one])
+        case .returned:
+            probe.exchange(claimed: [one])
+            probe.send(.returned(one))
         case .full: probe.exchange(claimed: [one, two])
         case .stopping:
             probe.exchange(claimed: [one])
@@ -128,7 +131,7 @@ enum LoopState: String, CaseIterable {
 }
 
 enum LoopEvent: String, CaseIterable {
-    case wake, due, wallAlarmEarly, wallAlarm, uptimeAlarm, answered, refused, storeFailed, ended, cancelled,
+    case wake, due, wallAlarmEarly, wallAlarm, uptimeAlarm, answered, refused, storeFailed, returned, ended, cancelled,
         proofWanted,
         fewerSlots, drain, interrupt
 
@@ -142,6 +145,7 @@ enum LoopEvent: String, CaseIterable {
         case .answered: LoopProbe.exchange(claimed: [two])
         case .refused: .exchangeFailed(.busy(waitedMilliseconds: 1))
         case .storeFailed: .storeFailed(.closed)
+        case .returned: .returned(one)
         case .ended: LoopProbe.ended(one)
         case .cancelled: .cancelRequested(one.lease.job)
         case .proofWanted: .proofWanted(Latch())
@@ -155,6 +159,7 @@ enum LoopEvent: String, CaseIterable {
     func canHappen(in state: LoopState) -> Bool {
         switch self {
         case .answered, .refused: state == .inFlight
+        case .returned: ![.fresh, .idle, .inFlight, .returned, .ended].contains(state)
         case .ended: ![.fresh, .idle, .inFlight, .ended].contains(state)
         default: true
         }

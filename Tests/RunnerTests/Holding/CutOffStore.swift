@@ -30,6 +30,8 @@ final class CutOffStore: JobStore {
         var begun: [HolderID] = []
         var refusedBegins = 0
         var goodbyes = 0
+        /// Whether the next save is carried out; its answer is lost in any case. Nil if no answer is lost.
+        var lostSaveIsStored: Bool?
         /// Opened when the saves that arrive now may be carried out; nil if they are carried out at once.
         var heldSaves: Latch<Void>?
         var savedTogether: [[JSONText]] = []
@@ -56,6 +58,8 @@ final class CutOffStore: JobStore {
     func loseNextAnswer() { state.withLock { $0.losesAnswer = true } }
     /// The values of each call to save checkpoints.
     var savedTogether: [[JSONText]] { state.withLock(\.savedTogether) }
+    /// Loses the answer to the next save.
+    func loseNextSave(isStored: Bool) { state.withLock { $0.lostSaveIsStored = isStored } }
     /// Lets the saves that arrive from now on wait until they are passed.
     func holdSaves() { state.withLock { $0.heldSaves = Latch() } }
     func passSaves() { state.withLock { $0.heldSaves.take() }?.open() }
@@ -152,15 +156,18 @@ final class CutOffStore: JobStore {
     func save(
         _ checkpoints: [CheckpointSave], by holder: HolderID, now: Timestamp
     ) async throws(StoreError) -> [SaveResult] {
-        let held = state.withLock { state in
+        let (held, lostIsStored) = state.withLock { state in
             state.savedTogether.append(checkpoints.map(\.value))
-            return state.heldSaves
+            return (state.heldSaves, state.lostSaveIsStored.take())
         }
         if let held {
             arrivedSaves.continuation.yield()
             await held.uncancellableWait()
         }
-        return try await reached().save(checkpoints, by: holder, now: now)
+        if lostIsStored == false { throw Self.unanswered }
+        let results = try await reached().save(checkpoints, by: holder, now: now)
+        if lostIsStored == true { throw Self.unanswered }
+        return results
     }
 
     // MARK: The rest

@@ -52,8 +52,9 @@ def count_files(input, attempt):
     done, words = 0, 0
     checkpoint = attempt.checkpoint
     # An earlier version of this program may have saved another form.
-    if isinstance(checkpoint, dict) and isinstance(checkpoint.get("done"), int):
-        done, words = checkpoint["done"], checkpoint["words"]
+    if isinstance(checkpoint, dict) and all(is_count(checkpoint.get(name)) for name in ("done", "words")):
+        if checkpoint["done"] <= len(paths):
+            done, words = checkpoint["done"], checkpoint["words"]
     for path in paths[done:]:
         if attempt.stopped.is_set():
             raise Failure("stopped", "the attempt was asked to stop")
@@ -66,6 +67,11 @@ def count_files(input, attempt):
         attempt.save({"done": done, "words": words})
         attempt.progress(done, len(paths), "files")
     return {"words": words, "files": len(paths)}
+
+
+def is_count(value):
+    # True and False are integers in Python.
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 KINDS = {
@@ -133,6 +139,8 @@ class Attempt:
         """
         if len(encode(checkpoint)) > MAX_CHECKPOINT:
             raise ValueError("the checkpoint is too large; write a file and save its path")
+        if not self.worker.checkpoints:
+            return
         self.saves += 1
         self.worker.send({"type": "checkpoint", **self.lease, "id": self.saves, "checkpoint": checkpoint})
         answer = self.answers.get()
@@ -178,6 +186,8 @@ class Worker:
         self.attempts = {}
         self.draining = False
         self.outputs = {}
+        # Whether the daemon saves checkpoints, which earlier releases do not.
+        self.checkpoints = False
 
     def send(self, message):
         line = encode(message) + b"\n"
@@ -229,6 +239,7 @@ class Worker:
     def introduce(self, hello):
         if hello["protocol"] != PROTOCOL:
             sys.exit("the daemon speaks version %d of the protocol, this worker %d" % (hello["protocol"], PROTOCOL))
+        self.checkpoints = hello.get("checkpoints", False)
         kinds = [
             {"name": name, "checks": "check" in kind, **kind["announcement"]} for name, kind in KINDS.items()
         ]
