@@ -64,8 +64,8 @@ public struct JobContext: Sendable {
     ///
     /// When this returns, the checkpoint survives a crash of this process, of the daemon and of the machine. The next
     /// attempt receives it as ``checkpoint``, however this attempt ends, unless the job is final then. If several calls
-    /// wait at the same time, only the newest value is saved, and all of them return when it is durable. A save that has
-    /// begun ends before the end of the attempt is recorded.
+    /// wait at the same time, only the newest value is saved, and all of them return when it is durable. Saves
+    /// end before a failure of the attempt is recorded. When it succeeds, saves that have not begun are dropped.
     ///
     /// Each save costs a write to the disk, so save after a noticeable amount of work, not after each step.
     ///

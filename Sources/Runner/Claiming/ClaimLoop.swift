@@ -17,7 +17,8 @@ import OperationTypes
 /// - I9: Jobs are claimed and started only in a life (``LifeLoop``). After a lapse, attempts that return no value end
 ///   without a record, because their jobs are rescued.
 /// - I10: An exchange names one life. If its answer is lost, the next exchange asks for it.
-/// - I11: An attempt whose operation has returned is neither asked to stop nor abandoned, however long its checkpoints take.
+/// - I11: An attempt whose operation has returned is neither asked to stop nor abandoned, however long its checkpoints
+///   take. Only a lapse abandons it, because no record of its end follows then (I9).
 struct ClaimLoop {
     /// The content of one exchange with the store.
     struct Batch {
@@ -237,7 +238,9 @@ extension ClaimLoop {
     ) {
         while let lease = deadlines.popDue(now) {
             // I11
-            guard let running = attempts[lease], !running.isAbandoned, !running.hasReturned else { continue }
+            guard let running = attempts[lease], !running.isAbandoned, !running.hasReturned || isLapsing else {
+                continue
+            }
             if running.stop == nil, let timeout = running.attempt.definition.definition.timeout {
                 stop(lease, .timedOut(after: timeout), now, &actions)
             } else if let abandonAt = running.abandonAt, abandonAt <= now {
@@ -336,14 +339,11 @@ extension ClaimLoop {
     /// Asks an attempt to stop, once (I7).
     mutating func stop(_ lease: Lease, _ reason: StopReason, _ now: Duration, _ actions: inout [Action]) {
         guard let running = attempts[lease], running.stop == nil else { return }
-        if running.hasReturned {
-            // I9: the job will be rescued. Any other reason comes too late (I11).
-            if reason == .lapsed { attempts[lease]?.stop = reason }
-            return
-        }
+        // I11
+        if running.hasReturned, reason != .lapsed { return }
         attempts[lease]?.stop = reason
         setAbandonment(of: lease, at: now + settings.grace)
-        actions.append(.stop(running.attempt, reason))
+        if !running.hasReturned { actions.append(.stop(running.attempt, reason)) }
     }
 
     /// Abandons an attempt at this moment if it has not stopped.

@@ -77,11 +77,16 @@ import Testing
     /// I9, I11
     @Test func aLapseDropsAFailureThatHasReturned() {
         let one = LoopProbe.attempt(1)
+        let two = LoopProbe.attempt(2)
         var probe = LoopProbe()
-        probe.exchange(claimed: [one])
-        probe.send(.returned(one))
-        #expect(probe.send(.lapsed) == [])
-        #expect(probe.send(LoopProbe.ended(one, .notRun)) == ["lapse over"])
+        probe.exchange(claimed: [one, two])
+        for attempt in [one, two] { probe.send(.returned(attempt)) }
+        #expect(probe.send(.lapsed(limit: .seconds(2))) == [])
+        #expect(probe.send(LoopProbe.ended(one, .notRun)) == [])
+        // The next life does not wait for saves.
+        probe.now += .seconds(2)
+        #expect(probe.send(.uptimeAlarm(random: 0.5)) == ["abandon 2", "lapse over"])
+        #expect(probe.send(LoopProbe.ended(two, .notRun)) == ["late 2"])
         #expect(probe.loop.beginExchange() == nil)
     }
 

@@ -70,7 +70,7 @@ private struct LoopModel {
                 check(!returned.contains(attempt.lease), "I11: stopped after it had returned")
                 check(stopped.insert(attempt.lease).inserted, "I7: told twice")
             case .abandon(let attempt, _):
-                check(!returned.contains(attempt.lease), "I11: abandoned after it had returned")
+                check(isLapsed || !returned.contains(attempt.lease), "I11: abandoned after it had returned")
             case .dropLateEnd: break
             case .prepare(let end): preparing.append(end)
             case .lapseOver:
@@ -98,7 +98,8 @@ private struct LoopModel {
         guard isLapseOver else { return }
         (isLapsed, isLapseOver) = (false, false)
         for lease in running.sorted(by: { $0.job < $1.job }) {
-            check(!loop.knownLeases.contains(lease) || stopped.contains(lease), "I9: a job is rescued that still runs")
+            let isOver = !loop.knownLeases.contains(lease) || stopped.contains(lease) || returned.contains(lease)
+            check(isOver, "I9: a job is rescued that still runs")
             ready.append((lease.job.rawValue, lease.attempt + 1))
         }
         running = []
