@@ -5,7 +5,9 @@ import JobFiles
 
 /// Runs operations on the files of jobs on a dedicated thread, since they block.
 struct FileThread: Sendable {
-    private let queue = DispatchQueue(label: "halyard.job-files")
+    private let queue: DispatchQueue
+
+    init(label: String = "halyard.job-files") { queue = DispatchQueue(label: label) }
 
     func run<Value: Sendable>(
         _ work: @escaping @Sendable () throws(JobFilesError) -> Value

@@ -19,14 +19,14 @@ extension StoreControl {
     public func file(of job: JobID) async throws(ControlProblem) -> FileContent {
         let result = try await result(job)
         guard let result, result.outcome == .succeeded else { throw .noFile(of: job, result?.outcome) }
-        let (files, thread) = (files, fileThread)
-        let opened = try await thread.run { () throws(JobFilesError) -> (file: KeptFile, reader: KeptFileReader)? in
+        let files = files
+        let opened = try await contentThread.run { () throws(JobFilesError) -> (file: KeptFile, reader: KeptFileReader)? in
             let lease = Lease(job: job, attempt: result.attempt)
             guard let file = try files.intactFile(of: lease) else { return nil }
             return (file, try files.open(file))
         }
         guard let opened else { throw .noFile(of: job, result.outcome) }
-        let pieces = FilePieces(reader: opened.reader, size: opened.file.size, thread: thread)
+        let pieces = FilePieces(reader: opened.reader, size: opened.file.size, thread: fileThread)
         return FileContent(
             file: FileReport(opened.file), chunks: AsyncThrowingStream { try await pieces.next() })
     }

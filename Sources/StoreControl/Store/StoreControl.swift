@@ -17,6 +17,8 @@ public final class StoreControl: JobControl {
     let spoolUsers: SpoolUsers?
     let files: JobFiles
     let fileThread = FileThread()
+    /// Checks contents of kept files. Reading a large one takes minutes, which must not delay other operations.
+    let contentThread = FileThread(label: "halyard.job-contents")
     private let settling: StoreObservation?
     private let watchBudget = WatchBudget()
     /// Held during a prune, so that the mark for its crash belongs to one prune.

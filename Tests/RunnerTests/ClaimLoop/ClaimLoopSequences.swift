@@ -98,7 +98,8 @@ private struct LoopModel {
         guard isLapseOver else { return }
         (isLapsed, isLapseOver) = (false, false)
         for lease in running.sorted(by: { $0.job < $1.job }) {
-            check(!loop.knownLeases.contains(lease) || stopped.contains(lease), "I9: a job is rescued that still runs")
+            let isOver = !loop.knownLeases.contains(lease) || stopped.contains(lease) || returned.contains(lease)
+            check(isOver, "I9: a job is rescued that still runs")
             ready.append((lease.job.rawValue, lease.attempt + 1))
         }
         running = []

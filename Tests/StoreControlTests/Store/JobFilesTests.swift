@@ -2,6 +2,7 @@ import ControlProtocol
 import Foundation
 import JobFiles
 import Jobs
+import OperationTypes
 import SQLiteStore
 import Testing
 
@@ -69,6 +70,22 @@ import Testing
             #expect(try await control.prune(Self.all).deleted == 1)
             #expect(try bench.jobsWithFiles() == [running.job])
             #expect(!bench.files.isPruning)
+        }
+    }
+
+    /// Reading a large content takes long.
+    @Test func aContentIsCheckedBesideOtherOperations() async throws {
+        try await Bench.with { bench in
+            let control = bench.control(asDaemon: false)
+            let lease = try await bench.runJob(control, ending: .succeeded(.emptyObject))
+            let isChecked = DispatchSemaphore(value: 0)
+            let wasReleased = Latch<Bool>()
+            control.fileThread.start {
+                wasReleased.open(with: isChecked.wait(timeout: .now() + 60) == .success)
+            }
+            #expect(try await control.file(of: lease.job).file.name == "out")
+            isChecked.signal()
+            #expect(await wasReleased.uncancellableWait())
         }
     }
 
