@@ -34,7 +34,8 @@ struct LongJobTests {
         let bed = try TestBed()
         let server = try #require(PostgresServer.shared)
         let url = try server.makeDatabase()
-        let member = try FleetMember("one", of: bed, database: url)
+        // The wait above is for the end of this lease.
+        let member = try FleetMember("one", of: bed, database: url, lease: "60s")
         let daemon = try await member.start()
         let job = try await member.halyard("enqueue", "visit", bed.server.site + "/gate/1").output
         _ = await bed.server.requests.first { _ in true }
