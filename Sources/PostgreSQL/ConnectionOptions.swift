@@ -16,7 +16,7 @@ public struct ConnectionOptions: Sendable {
 
     /// Reads the password.
     ///
-    /// - Returns: Nil if there is no file for it.
+    /// - Returns: Nil if there is no file for it, or if its first line is empty.
     /// - Throws: ``PostgresError`` if the file cannot be read. The message does not contain the password.
     func readPassword() throws(PostgresError) -> String? {
         guard let passwordFile else { return nil }
@@ -27,7 +27,8 @@ public struct ConnectionOptions: Sendable {
         var bytes = [UInt8](repeating: 0, count: 4096)
         let count = read(file, &bytes, bytes.count)
         guard count >= 0 else { throw unreadable(passwordFile, errno) }
-        return String(decoding: bytes[..<count].prefix { $0 != UInt8(ascii: "\n") && $0 != 0 }, as: UTF8.self)
+        let line = bytes[..<count].prefix { $0 != UInt8(ascii: "\n") && $0 != 0 }
+        return line.isEmpty ? nil : String(decoding: line, as: UTF8.self)
     }
 
     private func unreadable(_ path: String, _ code: Int32) -> PostgresError {

@@ -126,6 +126,9 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: path) }
         options.passwordFile = path
         #expect(try options.readPassword() == "secret")
+        // A credential that has no file yet is empty.
+        try Data("\n".utf8).write(to: URL(filePath: path))
+        #expect(try options.readPassword() == nil)
         #expect(try Connection(to: url, options: options).isOpen)
     }
 

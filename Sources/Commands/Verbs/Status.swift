@@ -9,7 +9,7 @@ extension Halyard {
             discussion: """
                 The state is running, recovering or draining if the daemon answers, stopped if none runs, and unreachable if a \
                 daemon holds the database but does not answer: it is starting or stopping, or it listens on another socket. \
-                With --database postgresql://…, running means that at least one daemon of the database runs.
+                With --database URL, running means that at least one daemon of the database runs.
                 """)
 
         @OptionGroup var common: CommonOptions

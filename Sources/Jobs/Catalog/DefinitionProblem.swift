@@ -47,6 +47,8 @@ public struct DefinitionProblem: Error, Hashable, Sendable {
         case badInput(InputProblem)
         /// A definition of the kind `program` lacks its program, or another kind has one.
         case badProgram(isMissing: Bool)
+        /// The daemon must not or cannot run the program, for this reason.
+        case refusedProgram(String)
         /// The graph definition has no nodes.
         case noNodes
         /// This release cannot parse the stored form, for this reason.
@@ -176,6 +178,7 @@ extension DefinitionProblem.Reason: CustomStringConvertible {
         case .badTimeout(let timeout):
             (["timeout"], "timeout: expected 1ms to 365d, found \(timeout.human); remove it for no limit")
         case .badInput(let problem): (problem.path, "input: \(problem)")
+        case .refusedProgram(let reason): (["program"], "program: \(reason)")
         case .badProgram(let isMissing):
             (
                 ["program"],

@@ -20,7 +20,8 @@ extension StoreControl {
         let result = try await result(job)
         guard let result, result.outcome == .succeeded else { throw .noFile(of: job, result?.outcome) }
         let files = files
-        let opened = try await contentThread.run { () throws(JobFilesError) -> (file: KeptFile, reader: KeptFileReader)? in
+        let opened = try await contentThread.run {
+            () throws(JobFilesError) -> (file: KeptFile, reader: KeptFileReader)? in
             let lease = Lease(job: job, attempt: result.attempt)
             guard let file = try files.intactFile(of: lease) else { return nil }
             return (file, try files.open(file))

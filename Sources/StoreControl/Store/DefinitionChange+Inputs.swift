@@ -8,12 +8,14 @@ package struct OwnInput: Sendable {
     fileprivate let definition: String
     fileprivate var node: (graph: String, name: String)?
 
-    /// Converts a kind's refusal of the input to a problem of its definition.
+    /// Converts a kind's refusal of the input, or of the program, to a problem of its definition.
     package func problem(_ refusal: ControlProblem) -> DefinitionProblem {
-        let text = refusal.message
-        let reason = InputProblem.refused(text.hasSuffix(".") ? String(text.dropLast()) : text)
-        guard let node else { return .init(.definition(definition), .badInput(reason)) }
-        return .init(.graph(node.graph), .badNode(node.name, .badInput(reason)))
+        let text = refusal.message.hasSuffix(".") ? String(refusal.message.dropLast()) : refusal.message
+        guard let node else {
+            return .init(
+                .definition(definition), planned.program == nil ? .badInput(.refused(text)) : .refusedProgram(text))
+        }
+        return .init(.graph(node.graph), .badNode(node.name, .badInput(.refused(text))))
     }
 }
 
