@@ -14,7 +14,7 @@ import Testing
         for command in Halyard.configuration.subcommands { add(command) }
         try Golden.expect(text, "help.txt")
         // The manual is made from it, and troff reads no UTF-8.
-        #expect(text.unicodeScalars.allSatisfy(\.isASCII))
+        #expect(text.unicodeScalars.allSatisfy { $0.isASCII })
     }
 
     @Test(arguments: ["bash", "zsh", "fish"])
