@@ -17,7 +17,7 @@ public struct WorkerProgram: Sendable, Hashable {
     /// The program's environment.
     public var environment: [String: String]
 
-    /// What a process of a worker program may use, so that a defect in one kind cannot exhaust the machine.
+    /// The limits of one process of a worker program, so that a defect in one kind cannot exhaust the machine.
     public struct Limits: Sendable, Hashable {
         /// The memory in bytes. In a cgroup with a memory controller, all processes together have this much, otherwise each
         /// process by itself. Default: 4 GiB.

@@ -18,7 +18,7 @@ import Testing
 
     /// Whether the temporary folder is on a file system that clones files, where links are not used.
     private static let clones: Bool = {
-        // What fails here also fails in each test.
+        // A failure here also fails each test.
         guard let folder = try? TemporaryFolder(), let source = try? folder.write("x".utf8, to: "out") else {
             return false
         }

@@ -102,7 +102,7 @@ extension ProcessesTests {
             var statuses: [ProcessEnd.Status] = []
             for await end in ends.prefix(1000) { statuses.append(end.status) }
             #expect(statuses == Array(repeating: .exited(3), count: 1000))
-            // Those of the program before may be closed only now.
+            // The descriptors of the program before may be closed only now.
             #expect(openDescriptors().isSubset(of: before))
             #expect(childrenOfThisProgram().isEmpty)
         }

@@ -63,7 +63,7 @@ import WorkerProtocol
             let output = JSONText(trusted: Array(#"{"words":70,"files":2}"#.utf8))
             let end = try await worker.end(of: .first(of: 1))
             #expect(end == .succeeded(.first(of: 1), output: output, children: []))
-            // With an unusable checkpoint, it begins with the first file.
+            // It begins with the first file if the checkpoint is unusable.
             let unusable = [
                 "null", "[]", #"{"done":2}"#, #"{"done":"2","words":70}"#, #"{"done":2,"words":true}"#,
                 #"{"done":3,"words":70}"#, #"{"done":-1,"words":70}"#,

@@ -155,6 +155,7 @@ struct Connector {
     private func failure(_ error: StoreOpenFailure, _ noDaemon: ControlProblem) -> CommandFailure {
         switch error.cause {
         case .reserved(let pid):
+            // The message then lacks only the path and the process.
             let opening = try? opening()
             let path = opening?.address.description ?? "the database"
             let process = pid.map { "process \($0)" } ?? "another process"

@@ -101,7 +101,7 @@ public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
             switch error {
             case .busy: (.inputOutput, EBUSY)
             case .diskFull: (.inputOutput, ENOSPC)
-            // At a start, everything may simply be repeated.
+            // A start can simply be repeated.
             case .unreachable, .unanswered: (.temporary, EHOSTUNREACH)
             // The other life may end.
             case .identityInUse: (.temporary, EADDRINUSE)

@@ -10,7 +10,7 @@ extension Writer {
         let now = time.now(passed)
         // The lock of the life: a rescue sees either the checkpoint or no running job.
         _ = try isAlive(holder)
-        // Of two checkpoints of one attempt, the later one stays. In one order, since saving locks the jobs.
+        // The later of two checkpoints of one attempt stays. The order is fixed, since saving locks the jobs.
         var values: [Lease: JSONText] = [:]
         for checkpoint in checkpoints { values[checkpoint.lease] = checkpoint.value }
         let leases = values.keys.sorted { ($0.job, $0.attempt) < ($1.job, $1.attempt) }

@@ -1,6 +1,6 @@
 import Jobs
 
-/// What the way to a database of a server needs in addition to its URL.
+/// The settings of a connection to a database server, in addition to its URL.
 public struct ServerSettings: Sendable, Hashable {
     /// The folder in which the daemon keeps its own files, and by which other starts know it (``DaemonIdentity``).
     public var home: String
