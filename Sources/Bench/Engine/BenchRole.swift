@@ -4,7 +4,8 @@ import Worker
 
 /// A program that a bench starts, as which this one runs.
 enum BenchRole: String {
-    /// A worker with the kind ``NoOp``.
+    /// A worker with the kind ``NoOp``. If `HALYARD_BENCH_STARTS` names a file, it appends a line for each start: the job
+    /// and the machine's monotonic time in nanoseconds.
     case worker
     /// A daemon with the kind ``NoOp`` in its own process.
     case daemon
@@ -22,10 +23,26 @@ enum BenchRole: String {
     /// Runs the program.
     @MainActor func run() async -> Never {
         switch self {
-        case .worker: await WorkerCommand.run([NoOp()])
+        case .worker:
+            guard let path = ProcessInfo.processInfo.environment["HALYARD_BENCH_STARTS"] else {
+                await WorkerCommand.run([NoOp()])
+            }
+            let file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+            await WorkerCommand.run([
+                NoOp { job, _ in
+                    let line = "\(job) \(monotonicNanoseconds())\n"
+                    _ = line.utf8.withContiguousStorageIfAvailable { write(file, $0.baseAddress, $0.count) }
+                }
+            ])
         case .daemon:
             unsetenv(Self.variable)
             await DaemonCommand.start(with: [NoOp()])
         }
     }
+}
+
+private func monotonicNanoseconds() -> Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
 }
