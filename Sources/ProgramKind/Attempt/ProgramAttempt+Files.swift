@@ -41,7 +41,7 @@ extension ProgramAttempt {
                 name = "\(number)-\(rest)"
             }
             do throws(FileFailure) {
-                let path = try work.copy("\(spool)/\(file.id)", as: name, in: "files")
+                let path = try work.copy("\(spool)/\(file.name.text)", as: name, in: "files")
                 input[field.name] = JSONText(string: path)
             } catch {
                 guard error.code == ENOENT else { throw ProgramFailure.notStarted(error) }

@@ -35,8 +35,6 @@ public final class Spool: Sendable {
         }
     }
 
-    /// The prefix of a spooled file's name in an input.
-    public static let prefix = "spool:"
     /// How long a file is kept if no job ever named it: one day.
     public static let leftoverAge = Duration.seconds(86_400)
 
