@@ -71,10 +71,7 @@ extension Dispatcher {
         case .needed: isNeeded = true
         case .introduced(let worker): introduced(worker, now)
         case .began(let worker, let leases):
-            for lease in leases where members[worker]?.attempts[lease] != nil {
-                members[worker]?.attempts[lease] = true
-                members[worker]?.unbegunSince = nil
-            }
+            for lease in leases { noteBegun(lease, in: worker) }
         case .ended(let worker, let lease): ended(lease, in: worker, now, &actions)
         case .pong(let worker, let id):
             if members[worker]?.ping?.id == id {

@@ -160,6 +160,13 @@ extension Dispatcher {
     }
 
     /// The process in which the attempt is; nil if it waits or is unknown.
+    /// Notes that the process has begun the attempt, although it has not reported that (I4).
+    mutating func noteBegun(_ lease: Lease, in worker: WorkerID) {
+        guard members[worker]?.attempts[lease] != nil else { return }
+        members[worker]?.attempts[lease] = true
+        members[worker]?.unbegunSince = nil
+    }
+
     func worker(of lease: Lease) -> WorkerID? { places[lease] }
 
     /// Whether the process has begun the attempt.
