@@ -73,7 +73,8 @@ struct Dispatcher {
         var isOutdated = false
         /// The attempts in the process, and whether each has begun.
         var attempts: [Lease: Bool] = [:]
-        var abandoned: Set<Lease> = []
+        /// The attempts that were given up, and the time that each had to stop.
+        var abandoned: [Lease: Duration] = [:]
         /// When the process is ended because of its abandoned attempts.
         var patienceEndsAt: Duration?
         /// Whether the process was killed because of an abandoned attempt, so that its other attempts are not suspects.
@@ -159,7 +160,6 @@ extension Dispatcher {
         return members[worker] != nil
     }
 
-    /// The process in which the attempt is; nil if it waits or is unknown.
     /// Notes that the process has begun the attempt, although it has not reported that (I4).
     mutating func noteBegun(_ lease: Lease, in worker: WorkerID) {
         guard members[worker]?.attempts[lease] != nil else { return }
@@ -167,6 +167,7 @@ extension Dispatcher {
         members[worker]?.unbegunSince = nil
     }
 
+    /// The process in which the attempt is; nil if it waits or is unknown.
     func worker(of lease: Lease) -> WorkerID? { places[lease] }
 
     /// Whether the process has begun the attempt.

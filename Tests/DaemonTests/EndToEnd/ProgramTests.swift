@@ -221,8 +221,15 @@ import Testing
         try bed.configure(Self.roots)
         // The program hides the change: it restores the size, the times and the mode.
         let edit = "touch -r $f t; chmod 600 $f; printf CONTENT > $f; chmod 400 $f; touch -r t $f"
+            let end = "did not end within 200ms of SIGTERM and was killed"
+            let message = try await bed.ask("SELECT error ->> 'message' FROM results")
+            #expect(message.contains("The program \(end)."), "\(message)")
+            // The job is final before the program is killed.
+            await daemon.errors.first(containing: "job 1: halyard: the program \(end)")
+            let log = try await bed.halyard("log", "1").output
+            #expect(log.split(separator: "\n") == ["halyard: the program \(end)"])
         let clones = try await Self.clones(bed)
-        try await bed.withDaemon { _ in
+        try await bed.withDaemon { daemon in
             _ = try await apply(
                 Self.makeAndEdit + """
                       edit:
