@@ -273,12 +273,12 @@ public final class JobRunner: Sendable {
             // Runs closures of the operation, so it must not block the thread of the store or of the timer. The task
             // ends by itself; nothing awaits it.
             Task { attempt.stop(reason) }
-        case .abandon(let attempt, let reason):
+        case .abandon(let attempt, let reason, let grace):
             attempt.endProgress()
             dropWaitingSave(of: attempt)
-            attempt.host?.abandon(attempt.lease)
+            attempt.host?.abandon(attempt.lease, after: grace)
             noteAbandoned()
-            report.abandoned(attempt, reason)
+            report.abandoned(attempt, reason, after: grace)
         case .dropLateEnd(let attempt):
             noteAbandoned()
             report.returnedLate(attempt)

@@ -33,7 +33,7 @@ struct SharedSpoolTests {
                 pieces.finish()
             }
             let name = try await users.keep(content, size: 3, now: now)
-            let file = try #require(SpoolName(String(name.dropFirst(Spool.prefix.count))))
+            let file = try #require(SpooledFile(name)?.name)
             let input = JSONText(trusted: Array("{\"file\":\"\(name)\"}".utf8))
             return (NewGraph(isGraph: false, jobs: [NewJob(definition: step, input: input)]), file)
         }

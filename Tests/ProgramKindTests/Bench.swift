@@ -82,7 +82,7 @@ final class Attempt: Sendable {
     }
 
     func stop(_ reason: HostedStop = .cancelled) { host.stop(lease, reason) }
-    func abandon() { host.abandon(lease) }
+    func abandon() { host.abandon(lease, after: .seconds(10)) }
 }
 
 extension HostedEnd {

@@ -277,7 +277,7 @@ import Testing
     /// Reading a large file takes long, so the attempt may be given up in the meantime.
     @Test func theFileOfAnAttemptThatIsAbandonedMeanwhileIsRemoved() async throws {
         let host = bench.host
-        bench.files.onKeep.withLock { $0 = { host.abandon(Lease(job: JobID(1), attempt: 1)) } }
+        bench.files.onKeep.withLock { $0 = { host.abandon(Lease(job: JobID(1), attempt: 1), after: .seconds(5)) } }
         let end = try await bench.run(
             #""program":["/bin/sh","-c","echo x > \"$1\"","sh","{output}"],"result":"file""#)
         #expect(end.code == "stopped")

@@ -53,6 +53,26 @@ import Testing
         #expect(end.failure?.failure.message.contains(#"no longer has the file of the field "a""#) == true)
     }
 
+    /// The kernel's own error would come only when the disk is full.
+    @Test func aCopyLeavesRoomOnTheDisk() throws {
+        let work = try WorkFolder(of: Lease(job: JobID(1), attempt: 1), in: bench.work)
+        let source = bench.folder + "/spool/m1-2-3"
+        var hasLooked = false
+        func copy(_ name: String, _ room: Int64?) throws -> String {
+            try work.copy(source, as: name, in: "files") { folder in
+                #expect(folder == bench.work)
+                hasLooked = true
+                return room
+            }
+        }
+        #expect(try String(contentsOfFile: try copy("exact", 4), encoding: .utf8) == "meow")
+        #expect(try String(contentsOfFile: try copy("unknown", nil), encoding: .utf8) == "meow")
+        // A clone needs no room.
+        guard hasLooked else { return }
+        let failure = #expect(throws: FileFailure.self) { try copy("too large", 3) }
+        #expect(failure?.code == ENOSPC)
+    }
+
     @Test(arguments: ["spool:", "spool:../m1-2-3", "spool:m1", "a spool:m1-2-3", "spool:m1-2-3+"])
     func otherTextsStayAsTheyAre(text: String) async throws {
         let script = Bench.script(#"printf %s "$1""#, #","result":"text""#)

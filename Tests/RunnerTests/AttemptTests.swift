@@ -118,6 +118,66 @@ import Testing
         }
     }
 
+    /// The reason is stored before the operation returns, so it cannot come from the operation.
+    @Test func aTimeoutThatTheOperationIgnoresIsNamedInTheFailure() async throws {
+        let gate = Gate()
+        let isStopped = Latch<Void>()
+        try await RunnerHarness.withStore(
+            [RunnerHarness.scripted(retry: RetryPolicy(tries: 1), timeout: .seconds(30))],
+            run: { input, job throws(TestFailure) in
+                await withTaskCancellationHandler {
+                    await gate.waitStubbornly(job)
+                } onCancel: {
+                    isStopped.open()
+                }
+                return input
+            }
+        ) { harness in
+            try await harness.running(harness.runner(settings: RunnerSettings(grace: .seconds(7)))) { runner in
+                let job = try await harness.enqueue(harness.job())
+                _ = await gate.arrived()
+                harness.uptime.advance(by: .seconds(30))
+                await isStopped.wait()
+                harness.uptime.advance(by: .seconds(7))
+                #expect(try await harness.wait(runner, for: job) == .failed)
+                let message = try #require(try await harness.failure(job)?.message)
+                #expect(
+                    message.hasPrefix("the attempt took longer than 30s, the timeout of the definition "), "\(message)")
+                #expect(
+                    message.hasSuffix(" It did not stop within 7s after it was asked to, and was abandoned."),
+                    "\(message)")
+                gate.open()
+            }
+        }
+    }
+
+    @Test(arguments: [false, true], [nil, .seconds(10)] as [Duration?])
+    func aProgramThatIgnoresSIGTERMIsNamedInTheFailure(isProgram: Bool, grace: Duration?) throws {
+        let program = try ProgramDefinition(
+            json: JSONText(checking: Array(#"{"program":["/bin/true"]}"#.utf8)), at: [])
+        let definition = Definition(
+            name: "d", kind: "k", retry: RetryPolicy(tries: 1), program: isProgram ? program : nil)
+        let ending = AttemptEnd.Ending(
+            .notRun, stop: .timedOut(after: .seconds(1)), abandonedAfter: grace, of: definition, tries: 0,
+            maxCrashes: 3, random: 0)
+        guard case .failed(let failure, timedOut: true) = ending else {
+            Issue.record("\(ending)")
+            return
+        }
+        #expect(
+            failure.message.hasSuffix(" The program did not end within 10s of SIGTERM and was killed.")
+                == (isProgram && grace != nil), "\(failure.message)")
+        // Other reasons leave no message.
+        for reason in [StopReason.cancelled, .interrupted] {
+            let other = AttemptEnd.Ending(
+                .notRun, stop: reason, abandonedAfter: grace, of: definition, tries: 0, maxCrashes: 3, random: 0)
+            switch (reason, other) {
+            case (.cancelled, .cancelled), (.interrupted, .interrupted): break
+            default: Issue.record("\(other)")
+            }
+        }
+    }
+
     @Test func cancellationReachesTokenAndTask() async throws {
         let gate = Gate()
         let sawTaskCancelled = Mutex(false)
@@ -175,7 +235,10 @@ import Testing
                 #expect(try await harness.wait(runner, for: job) == .cancelled)
                 #expect(runner.snapshot.abandoned == 1)
                 #expect(try await harness.store.job(other)?.state == .ready)
-                #expect(harness.log.all.contains { $0.level == .warning && $0.message.contains("does not stop") })
+                #expect(
+                    harness.log.all.contains {
+                        $0.level == .warning && $0.message.contains("did not stop within 5s (cancellation)")
+                    })
                 gate.open()
                 try await harness.wait(runner, for: other)
                 #expect(runner.snapshot.abandoned == 0)

@@ -1,3 +1,4 @@
+import Foundation
 import Jobs
 import OperationTypes
 import Programs
@@ -128,6 +129,63 @@ import Testing
         }
         #expect(crash.failure.message.contains("a checkpoint of attempt 1 of job 1 before started"), "\(crash)")
         #expect(arrivals.all == [])
+        await subject.host.close()
+    }
+
+    /// Otherwise the attempt would wait for the next process, which does the same, forever.
+    @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+    func aCheckpointWithoutAStartIsACrashOfItsAttempt(isSuspect: Bool) async {
+        let arrivals = Arrivals()
+        let subject = HostSubject([
+            "/bin/sh", "-c",
+            """
+            read hello
+            echo '{"type":"kinds","protocol":1,"kinds":[{"name":"act"}]}'
+            read run
+            echo '{"type":"checkpoint","job":1,"attempt":1,"id":1,"checkpoint":1}'
+            exec sleep 600
+            """,
+        ])
+        subject.start(1, "{}", isSuspect: isSuspect, onCheckpoint: arrivals.arrive)
+        guard case .crashed(let crash) = await subject.end(of: 1) else {
+            Issue.record("it did not crash")
+            return
+        }
+        #expect(crash.isExplained && crash.others == 0)
+        #expect(crash.failure.message.contains("a checkpoint of attempt 1 of job 1 before started"), "\(crash)")
+        #expect(arrivals.all == [])
+        await subject.host.close()
+    }
+
+    /// An attempt that was sent to the same process and did nothing is no suspect.
+    @Test(.timeLimit(.minutes(1))) func aCheckpointWithoutAStartAccusesNoOtherAttempt() async throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/checkpoint-\(UUID().uuidString.prefix(8))"
+        // A folder that is left behind fills only the temporary folder.
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        // The first process gets both attempts; the second one, the attempt that is left.
+        let subject = HostSubject([
+            "/bin/sh", "-c",
+            """
+            read hello
+            echo '{"type":"kinds","protocol":1,"kinds":[{"name":"act"}]}'
+            read run
+            if mkdir \(folder); then
+                read run
+                echo '{"type":"checkpoint","job":1,"attempt":1,"id":1,"checkpoint":1}'
+                exec sleep 600
+            fi
+            echo '{"type":"succeeded","job":2,"attempt":1,"output":"innocent"}'
+            read drain
+            """,
+        ])
+        subject.start(1, "{}")
+        subject.start(2, "{}")
+        guard case .crashed(let crash) = await subject.end(of: 1) else {
+            Issue.record("it did not crash")
+            return
+        }
+        #expect(crash.isExplained && crash.others == 0)
+        #expect(await subject.end(of: 2) == .succeeded(JSONText(string: "innocent"), children: []))
         await subject.host.close()
     }
 

@@ -86,18 +86,22 @@ import Testing
 
     @Test func aProcessWithOnlyAbandonedAttemptsIsKilled() {
         let dispatcher = running([1, 2])
-        #expect(dispatcher.handle(.abandon(lease(1)), now: .zero) == [])
+        #expect(dispatcher.handle(.abandon(lease(1), after: .seconds(5)), now: .zero) == [])
         // It gets no other attempt.
         #expect(
             dispatcher.handle(.run(lease(3), isSuspect: false), now: .zero) == [.launch(two, isProbe: false)])
-        #expect(dispatcher.handle(.ended(one, lease(2)), now: .zero) == [.kill(one, .abandonedAttempt)])
+        #expect(
+            dispatcher.handle(.ended(one, lease(2)), now: .zero)
+                == [.kill(one, .abandonedAttempt(lease(1), after: .seconds(5)))])
         #expect(dispatcher.handle(.exited(one), now: .zero) == [.end(lease(1), .notRun)])
     }
 
     @Test func neighboursOfAnAbandonedAttemptThatTakeTooLongAreReturned() {
         let dispatcher = running([1, 2])
-        _ = dispatcher.handle(.abandon(lease(1)), now: .zero)
-        #expect(dispatcher.handle(.alarm, now: .seconds(60)) == [.kill(one, .abandonedAttempt)])
+        _ = dispatcher.handle(.abandon(lease(1), after: .seconds(5)), now: .zero)
+        #expect(
+            dispatcher.handle(.alarm, now: .seconds(60))
+                == [.kill(one, .abandonedAttempt(lease(1), after: .seconds(5)))])
         #expect(
             dispatcher.handle(.exited(one), now: .seconds(60)) == [.end(lease(1), .notRun), .end(lease(2), .notRun)])
     }

@@ -107,7 +107,7 @@ import WorkerProtocol
         await hanging.wait()
         await waiting.wait()
         subject.host.stop(lease, .timedOut(isForGood: false))
-        subject.host.abandon(lease)
+        subject.host.abandon(lease, after: .seconds(5))
         // New work goes elsewhere, and the neighbour ends on its own.
         subject.start(3, kind: "echo", "3")
         #expect(await subject.end(of: 3) == .succeeded(JSONText(integer: 3), children: []))
@@ -118,6 +118,13 @@ import WorkerProtocol
         }
         #expect(await subject.end(of: 1) == .notRun)
         await subject.host.close()
+    }
+
+    @Test func theLogNamesTheAttemptThatDidNotStop() {
+        let reason = Dispatcher.KillReason.abandonedAttempt(lease, after: .seconds(10))
+        #expect(reason.text == "attempt 1 of job 1 did not end within 10s of the message \"stop\"")
+        let drained = Dispatcher.KillReason.didNotExit(after: .seconds(10))
+        #expect(drained.text == "it did not exit within 10s of the message \"drain\"")
     }
 
     @Test(.timeLimit(.minutes(1))) func suspectsRunOneByOne() async throws {

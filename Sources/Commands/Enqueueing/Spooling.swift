@@ -6,7 +6,7 @@ import Jobs
 struct Spooling {
     var session: Session
 
-    private static let prefix = "spool:"
+    private static let prefix = SpooledFile.prefix
     static let standardInput = "-"
 
     /// Copies the files of some inputs and enqueues all inputs. No verb removes a copy from the spool, so a

@@ -49,12 +49,15 @@ enum DefinitionText {
         if let program = definition.program { try write(program, to: output) }
         let inputFields = definition.program.map { ($0.fields ?? []).map(\.field) } ?? kind?.fields ?? []
         guard !inputFields.isEmpty else { return }
+        let types = Dictionary(
+            (definition.program?.fields ?? []).map { ($0.name, $0.typeName) }, uniquingKeysWith: { first, _ in first })
         try output.line("\("input fields, in the order of the arguments", .bold)")
         try output.table(
             Table(
                 inputFields,
                 [
-                    .init { "\($0.name)" }, .init { "\($0.choices?.joined(separator: "|") ?? $0.shape.rawValue)" },
+                    .init { "\($0.name)" },
+                    .init { "\($0.choices?.joined(separator: "|") ?? types[$0.name] ?? $0.shape.rawValue)" },
                     .init { "\($0.isFromDependency ? "from dependency" : $0.isRequired ? "required" : "", .dim)" },
                     .init(shrinks: true) { "\($0.summary)" },
                 ]))

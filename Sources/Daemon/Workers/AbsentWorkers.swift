@@ -20,7 +20,7 @@ final class AbsentWorkers: KindHost {
 
     func flush() {}
     func stop(_ lease: Lease, _ reason: HostedStop) {}
-    func abandon(_ lease: Lease) {}
+    func abandon(_ lease: Lease, after grace: Duration) {}
     func recorded(_ lease: Lease, kind: String) {}
     // A program that runs again gets its own host.
     func observeRoom(_ body: @escaping @Sendable () -> Void) {}

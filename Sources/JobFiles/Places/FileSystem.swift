@@ -15,6 +15,23 @@ public enum FileSystem {
         return a == b
     }
 
+    /// The largest part of a file system that copies leave free: 1 GiB.
+    private static let maxReserve: Int64 = 1 << 30
+
+    /// The number of bytes that copies of files may use on the file system of a folder. They leave a twentieth of it free, at
+    /// most 1 GiB, since the database and the files of jobs may be there too.
+    ///
+    /// - Returns: Nil if the file system does not report its free space.
+    public static func room(at folder: String) -> Int64? {
+        var status = statvfs()
+        guard statvfs(folder, &status) == 0, status.f_blocks > 0 else { return nil }
+        func bytes(_ blocks: UInt) -> Int64 {
+            Int64(clamping: UInt64(blocks).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
+        }
+        let free = bytes(geteuid() == 0 ? status.f_bfree : status.f_bavail)
+        return max(0, free - min(maxReserve, bytes(status.f_blocks) / 20))
+    }
+
     private struct Place: Equatable {
         let device: UInt64
         /// The mount. Bind mounts of one file system have the same device, but the kernel moves no file between them.

@@ -11,7 +11,9 @@ public protocol KindHost: AnyObject, Sendable {
     /// Asks an attempt to stop. An attempt that has not begun ends at once with ``HostedEnd/notRun``.
     func stop(_ lease: Lease, _ reason: HostedStop)
     /// Gives up an attempt that did not stop in time. The host ends its process as soon as that harms no other attempt.
-    func abandon(_ lease: Lease)
+    ///
+    /// - Parameter grace: The time that the attempt had.
+    func abandon(_ lease: Lease, after grace: Duration)
     /// The success of the attempt is durable.
     func recorded(_ lease: Lease, kind: String)
 

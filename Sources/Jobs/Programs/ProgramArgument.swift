@@ -1,7 +1,8 @@
 /// One argument of a program: literal text, and fields of the job's input.
 ///
 /// `{name}` is replaced by a field's value and `{output}` by the path of the result file; `{{` and `}}` are literal
-/// braces. A value becomes part of exactly one argument, whatever characters it contains.
+/// braces. A value becomes part of exactly one argument, whatever characters it contains. Only a list of strings is
+/// different: each of its strings becomes one argument.
 public struct ProgramArgument: Hashable, Sendable {
     enum Piece: Hashable, Sendable {
         case text(String)
@@ -21,6 +22,12 @@ public struct ProgramArgument: Hashable, Sendable {
     /// The fields that the argument contains.
     var fieldNames: [String] {
         pieces.compactMap { if case .field(let name) = $0 { name } else { nil } }
+    }
+
+    /// The field whose value is the whole argument; nil if there is none.
+    var onlyField: String? {
+        guard pieces.count == 1, case .field(let name) = pieces[0] else { return nil }
+        return name
     }
 
     /// Whether the argument begins with a value, so that the value could be mistaken for an option.

@@ -21,6 +21,10 @@ extension ProgramDefinition {
         for field in fields where !present.contains(field.name) {
             if let fallback = field.fallback { object[field.name] = fallback }
         }
+        for field in fields where field.isList {
+            guard let value = object[field.name], !value.isNull else { continue }
+            _ = try field.strings(in: value)
+        }
         return object
     }
 
@@ -40,15 +44,22 @@ extension ProgramDefinition {
         var areOptionsOver = false
         for argument in arguments {
             if argument.pieces == [.text("--")] { areOptionsOver = true }
-            guard let text = try Self.fill(argument, input, output) else { continue }
-            if argument.beginsWithValue, !areOptionsOver, text.utf8.first == UInt8(ascii: "-") {
+            let texts: [String]
+            if let name = argument.onlyField, let field = fields?.first(where: { $0.name == name && $0.isList }) {
+                guard let value = input[name], !value.isNull else { continue }
+                texts = try field.strings(in: value)
+            } else {
+                texts = try Self.fill(argument, input, output).map { [$0] } ?? []
+            }
+            if argument.beginsWithValue, !areOptionsOver, texts.contains(where: { $0.utf8.first == UInt8(ascii: "-") })
+            {
                 let name = argument.fieldNames.first ?? ""
                 throw ProgramInputProblem(
                     description:
                         "the field \"\(name)\" begins with \"-\", so the program would read it as an option; write a value such as ./-name, or put \"--\" or a prefix before {\(name)} in the definition"
                 )
             }
-            result.append(text)
+            result += texts
         }
         return result
     }
@@ -91,5 +102,39 @@ extension ProgramDefinition {
         var description = kind
         description.fields = (fields ?? []).map(\.field)
         return description
+    }
+}
+
+extension ProgramField {
+    /// The strings of a value for a list; empty for any other field.
+    ///
+    /// - Throws: ``ProgramInputProblem`` if the value cannot become arguments.
+    func strings(in value: JSONText) throws(ProgramInputProblem) -> [String] {
+        if !isList { return [] }
+        guard let elements = value.elements else {
+            throw ProgramInputProblem(
+                description: "the field \"\(name)\" must be an array, found \(value.shape.phrase)")
+        }
+        guard !elements.isEmpty || !field.isRequired else {
+            throw ProgramInputProblem(description: "the list \"\(name)\" is empty; add at least one string")
+        }
+        guard elements.count <= Self.maxElements else {
+            throw ProgramInputProblem(
+                description:
+                    "the list \"\(name)\" has \(elements.count) strings; the limit is \(Self.maxElements). Split the job"
+            )
+        }
+        var strings: [String] = []
+        for (index, element) in elements.enumerated() {
+            // No string that can be decoded contains U+0000.
+            guard let string = element.decodedString else {
+                throw ProgramInputProblem(
+                    description:
+                        "the list \"\(name)\" contains \(element.shape.phrase) at position \(index + 1); only strings are allowed"
+                )
+            }
+            strings.append(string)
+        }
+        return strings
     }
 }

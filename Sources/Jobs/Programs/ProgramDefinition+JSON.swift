@@ -88,6 +88,7 @@ extension ProgramDefinition: JSONShaped {
         let types = Dictionary(
             (fields ?? []).map { ($0.name, $0.field.shape) }, uniquingKeysWith: { first, _ in first })
         if types.count != fields?.count ?? 0 { throw json.problem("fields", "a name is used twice; rename one") }
+        let lists = Set((fields ?? []).filter(\.isList).map(\.name))
         for (index, argument) in arguments.enumerated() {
             for name in argument.fieldNames {
                 let path = json.path + ["program", "\(index + 1)"]
@@ -97,11 +98,19 @@ extension ProgramDefinition: JSONShaped {
                         message: NearestName.unknown("field", name, among: types.keys, listing: "the fields are")
                             + (types.isEmpty ? "; describe it under \"fields\"" : ""))
                 }
+                if lists.contains(name) {
+                    if argument.onlyField == name { continue }
+                    throw ShapeProblem(
+                        path: path,
+                        message:
+                            "the field \"\(name)\" is a list, which can only be a whole argument; write {\(name)} alone, or let the program read it from standard input"
+                    )
+                }
                 guard type != .object, type != .array else {
                     throw ShapeProblem(
                         path: path,
                         message:
-                            "the field \"\(name)\" is an \(type.rawValue), which cannot be an argument; the program can read it from standard input"
+                            "the field \"\(name)\" is an \(type.rawValue), which cannot be an argument; \(type == .array ? "use the type strings for a list of arguments, or " : "")the program can read it from standard input"
                     )
                 }
             }
@@ -121,13 +130,22 @@ extension ProgramDefinition: JSONShaped {
     /// Checks that no argument that may be left out follows an option, which would take the next argument as its value:
     /// a `--`, for example, so that values after it would be read as options.
     private func checkOptions(_ json: JSONFields) throws(ShapeProblem) {
-        let present = Set((fields ?? []).filter { $0.field.isRequired || $0.fallback != nil }.map(\.name))
+        let present = Set(
+            (fields ?? []).filter { ($0.field.isRequired || $0.fallback != nil) && !$0.isList }.map(\.name))
+        let lists = Set((fields ?? []).filter(\.isList).map(\.name))
         for (index, argument) in arguments.enumerated().dropFirst() {
             let option = arguments[index - 1]
             guard option.mayTakeNext, let name = argument.fieldNames.first(where: { !present.contains($0) }) else {
                 continue
             }
             let before = HiddenCharacter.excerpt(of: option.text)
+            if lists.contains(name) {
+                throw ShapeProblem(
+                    path: json.path + ["program", "\(index + 1)"],
+                    message:
+                        "the field \"\(name)\" is a list, which may be empty, and then \"\(before)\" takes the next argument as its value; write \"--\" or an argument that is not an option before {\(name)}"
+                )
+            }
             let remedy =
                 argument.isCompleteOption
                 ? "put this argument before \"\(before)\"" : "write --option={\(name)} as one argument"

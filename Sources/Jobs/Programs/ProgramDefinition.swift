@@ -86,6 +86,11 @@ public struct ProgramField: Hashable, Sendable {
     public let field: InputField
     /// The value if the input lacks the field; nil for none.
     public let fallback: JSONText?
+    /// Whether the value is a list of strings, each of which becomes an argument; its type is written `strings`.
+    public let isList: Bool
+
+    /// The maximum number of strings in a list.
+    public static let maxElements = 1000
 
     /// The name of the field.
     public var name: String { field.name }

@@ -43,7 +43,8 @@ extension ProgramDefinition.Exit {
     }
 }
 
-/// Written as `{type: string, required: true, default: x, choices: [x, y], summary: …}`.
+/// Written as `{type: string, required: true, default: x, choices: [x, y], summary: …}`. The type `strings` is a list of
+/// strings.
 extension ProgramField {
     init(json: JSONText, name key: String?, at path: [String]) throws(ShapeProblem) {
         let fields = try JSONFields(
@@ -56,7 +57,10 @@ extension ProgramField {
             throw ShapeProblem(path: path, message: "the name is reserved; rename the field")
         }
         let shapes: [InputField.Shape] = [.string, .integer, .number, .boolean, .object, .array]
-        let shape = try fields.word("type", of: shapes.map { ($0.rawValue, $0) }) ?? .string
+        var types: [(String, (InputField.Shape, Bool))] = shapes.map { ($0.rawValue, ($0, false)) }
+        types.append((Self.list, (.array, true)))
+        let (shape, isList) = try fields.word("type", of: types) ?? (.string, false)
+        self.isList = isList
         var choices: [String]?
         if let elements = try fields.elements("choices") {
             choices = elements.compactMap(\.decodedString)
@@ -76,11 +80,22 @@ extension ProgramField {
         if let problem = entry.problems(of: object.text).problems.first {
             throw fields.problem("default", "\(problem)")
         }
+        do throws(ProgramInputProblem) {
+            _ = try strings(in: fallback)
+        } catch {
+            throw fields.problem("default", "\(error)")
+        }
     }
+
+    /// The type of a list of strings.
+    private static let list = "strings"
+
+    /// The type as a definition names it.
+    public var typeName: String { isList ? Self.list : field.shape.rawValue }
 
     var json: JSONText {
         var object = JSONObject()
-        object.append("type", JSONText(string: field.shape.rawValue))
+        object.append("type", JSONText(string: typeName))
         if field.isRequired { object.append("required", JSONText(boolean: true)) }
         if let fallback { object.append("default", fallback) }
         if let choices = field.choices {

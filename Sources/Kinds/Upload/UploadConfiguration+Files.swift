@@ -38,8 +38,8 @@ extension UploadConfiguration {
     /// The name of a file in the spool, which is `ID` in `spool:ID/NAME`; the rest is only for people. Nil for other
     /// files.
     static func spoolName(in file: String) -> String? {
-        guard file.hasPrefix("spool:") else { return nil }
-        return String(file.dropFirst("spool:".count).prefix { $0 != "/" })
+        guard file.hasPrefix(SpooledFile.prefix) else { return nil }
+        return String(file.dropFirst(SpooledFile.prefix.count).prefix { $0 != "/" })
     }
 
     private func locate(_ file: String) throws(KindFailure) -> OpenFile {

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Jobs
 import OperationTypes
 
 /// The socket for a program's `sd_notify` messages, at a path in its work folder.
@@ -15,6 +16,8 @@ final class NotifySocket {
         case status(String)
         /// `X_PROGRESS=`, from 0 to 1.
         case progress(Double)
+        /// A message, or a part of one, that could not be read: a clause for people, without hidden characters.
+        case unreadable(String)
     }
 
     private static let maxBytes = 4096
@@ -50,22 +53,36 @@ final class NotifySocket {
         let length = halyard_receive(descriptor, &buffer, buffer.count)
         guard length >= 0 else { return nil }
         // A message that is too long is incomplete.
-        guard length <= buffer.count else { return [] }
+        guard length <= buffer.count else {
+            return [.unreadable("a message has \(length) bytes; the limit is \(Self.maxBytes)")]
+        }
         return Self.messages(in: String(decoding: buffer[..<length], as: UTF8.self))
     }
 
     static func messages(in text: String) -> [Message] {
-        text.split(separator: "\n").compactMap { line in
-            guard let equals = line.firstIndex(of: "=") else { return nil }
+        // As bytes, since Swift counts a carriage return with its line feed as one character.
+        text.utf8.split(separator: 0x0A).map { Substring($0) }.compactMap { line in
+            guard let equals = line.firstIndex(of: "=") else {
+                return .unreadable("\"\(excerpt(line))\" is not an assignment, such as X_PROGRESS=0.4")
+            }
             let value = line[line.index(after: equals)...]
             switch line[..<equals] {
             case "STATUS": return .status(String(value))
             case "X_PROGRESS":
-                guard let part = Double(value), part.isFinite else { return nil }
-                return .progress(min(1, max(0, part)))
+                guard let part = Double(value), (0...1).contains(part) else {
+                    return .unreadable("\"\(excerpt(line))\" is not a number from 0 to 1")
+                }
+                return .progress(part)
+            // The protocol has others, such as READY and BARRIER.
             default: return nil
             }
         }
+    }
+
+    /// The beginning of a text, harmless on a terminal.
+    private static func excerpt(_ text: Substring) -> String {
+        let beginning = String(String.UnicodeScalarView(text.unicodeScalars.prefix(60))).withoutHiddenCharacters
+        return text.unicodeScalars.count > 60 ? beginning + "…" : beginning
     }
 }
 

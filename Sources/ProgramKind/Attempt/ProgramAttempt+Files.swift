@@ -41,9 +41,14 @@ extension ProgramAttempt {
                 name = "\(number)-\(rest)"
             }
             do throws(FileFailure) {
-                let path = try work.copy("\(spool)/\(file.id)", as: name, in: "files")
+                let path = try work.copy("\(spool)/\(file.name.text)", as: name, in: "files")
                 input[field.name] = JSONText(string: path)
             } catch {
+                if error.code == ENOSPC || error.code == EDQUOT {
+                    throw ProgramFailure.notStarted(
+                        "the disk of \(place.folder) has no room for a copy of the file of the field \"\(field.name)\"; free some space, or set program.directory in halyard.yaml to a folder on a larger disk"
+                    )
+                }
                 guard error.code == ENOENT else { throw ProgramFailure.notStarted(error) }
                 throw Self.badInput(
                     "the spool no longer has the file of the field \"\(field.name)\"; enqueue the job again with the file"

@@ -31,6 +31,8 @@ final class ProgramAttempt: Sendable {
         var end: ProcessEnd?
         var wasStopped = false
         var wasAbandoned = false
+        /// The time that the process had to end after SIGTERM, if it was killed then.
+        var ignoredFor: Duration?
     }
 
     init(_ attempt: HostedAttempt, in place: Place) {
@@ -50,8 +52,11 @@ final class ProgramAttempt: Sendable {
     }
 
     /// Kills the program with all its descendants.
-    func abandon() {
+    ///
+    /// - Parameter grace: The time that it had to end after it was asked to; nil if it was not asked.
+    func abandon(after grace: Duration? = nil) {
         state.withLock { state in
+            if state.launched != nil, state.wasStopped, !state.wasAbandoned { state.ignoredFor = grace }
             (state.wasStopped, state.wasAbandoned) = (true, true)
             state.launched?.kill()
         }
@@ -128,6 +133,10 @@ final class ProgramAttempt: Sendable {
         let server = ProgramServer(program, pipes, socket, log, onProgress: attempt.onProgress)
         let end = try launch(plan, pipes, server)
         withExtendedLifetime(executable) {}
+        // It may have ended by itself just before.
+        if let grace = state.withLock(\.ignoredFor), case .signalled(SIGKILL, _) = end.status {
+            server.note("the program did not end within \(grace.human) of SIGTERM and was killed")
+        }
         attempt.onUsage(AttemptUsage(end))
         let ending = AttemptEnding(
             program: program, end: end, output: server.output, isTooLarge: server.isTooLarge,

@@ -20,6 +20,10 @@ final class ProgramServer {
     private var buffer = [UInt8](repeating: 0, count: 65_536)
     private var isOutputOpen: Bool
     private var isLogOpen = true
+    /// Whether the log ends with an incomplete line.
+    private var isInLine = false
+    /// Whether the log says that a message could not be read.
+    private var hasNotedUnreadable = false
 
     /// The maximum number of messages in a second; further reading then waits for the next second.
     private static let messagesPerSecond = 100
@@ -110,14 +114,27 @@ final class ProgramServer {
             let new = UnsafeRawBufferPointer(rebasing: bytes[..<size])
             tail.add(new)
             log?.append(new)
+            isInLine = new.last != 0x0A
         }
     }
 
     private func report(_ message: NotifySocket.Message) {
         switch message {
         case .progress(let part): onProgress(OperationProgress(part: part))
-        case .status(let text): Array("status: \(text)\n".utf8).withUnsafeBytes { log?.append($0) }
+        case .status(let text): addLine("status: \(text)")
+        case .unreadable(let problem):
+            if hasNotedUnreadable { return }
+            hasNotedUnreadable = true
+            note("NOTIFY_SOCKET: \(problem); further messages like this are ignored silently")
         }
+    }
+
+    /// Adds a line of the daemon to the log.
+    func note(_ text: String) { addLine("halyard: \(text)") }
+
+    private func addLine(_ text: String) {
+        Array("\(isInLine ? "\n" : "")\(text)\n".utf8).withUnsafeBytes { log?.append($0) }
+        isInLine = false
     }
 }
 

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import JobFiles
 import Jobs
 
 /// A system call that failed on a file, as a clause for people.
@@ -55,8 +56,12 @@ struct WorkFolder {
     /// Gives the program a clone or a copy of a file, in a folder that is created when it is needed. Through a link it
     /// could change the file, which other attempts need.
     ///
+    /// - Parameter room: Returns how many bytes copies may use in a folder; nil for any number. A clone needs none.
     /// - Returns: The path of the copy.
-    func copy(_ file: String, as name: String, in folder: String) throws(FileFailure) -> String {
+    /// - Throws: ENOSPC before anything is copied if there is not enough room.
+    func copy(
+        _ file: String, as name: String, in folder: String, room: (String) -> Int64? = FileSystem.room
+    ) throws(FileFailure) -> String {
         let source = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard source >= 0 else { throw FileFailure("open", file) }
         defer { close(source) }
@@ -65,6 +70,9 @@ struct WorkFolder {
         guard copy >= 0 else { throw FileFailure("create", path) }
         defer { close(copy) }
         if ioctl(copy, UInt(halyard_clone_file), source) == 0 { return path }
+        var facts = stat()
+        guard fstat(source, &facts) == 0 else { throw FileFailure("read", file) }
+        if let room = room(root), room < Int64(facts.st_size) { throw FileFailure("copy", file, ENOSPC) }
         var buffer = [UInt8](repeating: 0, count: 1 << 20)
         while true {
             let count = read(source, &buffer, buffer.count)

@@ -145,7 +145,9 @@ public final class ProgramHost: KindHost {
 
     public func stop(_ lease: Lease, _ reason: HostedStop) { core.withLock { $0.attempts[lease] }?.stop() }
 
-    public func abandon(_ lease: Lease) { core.withLock { $0.attempts[lease] }?.abandon() }
+    public func abandon(_ lease: Lease, after grace: Duration) {
+        core.withLock { $0.attempts[lease] }?.abandon(after: grace)
+    }
 
     public func recorded(_ lease: Lease, kind: String) {}
 

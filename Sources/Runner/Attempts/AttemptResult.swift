@@ -42,12 +42,13 @@ extension AttemptEnd.Ending {
     /// stop counts as the response to that request, not as a failure of the operation.
     ///
     /// - Parameters:
+    ///   - grace: The time that the attempt had to stop before it was abandoned; nil if it was not abandoned.
     ///   - tries: The number of tries used up before this attempt.
     ///   - maxCrashes: The number of crashes that the job survives when it runs alone.
     ///   - random: A uniform random number in `0..<1`.
     init(
-        _ result: AttemptResult, stop: StopReason?, of definition: Definition, tries: Int, maxCrashes: Int,
-        random: Double
+        _ result: AttemptResult, stop: StopReason?, abandonedAfter grace: Duration? = nil, of definition: Definition,
+        tries: Int, maxCrashes: Int, random: Double
     ) {
         let failedTry: TryFailure
         var timedOut = false
@@ -70,6 +71,7 @@ extension AttemptEnd.Ending {
                     code: JobFailure.Code.timedOut,
                     message:
                         "the attempt took longer than \(limit.human), the timeout of the definition \(definition.name); raise the timeout, or let the job do less."
+                        + Self.stubbornness(definition, grace)
                 ),
                 isRetryable: true)
             timedOut = true
@@ -83,5 +85,13 @@ extension AttemptEnd.Ending {
         case .retry(let wait): self = .retry(failedTry.failure, timedOut: timedOut, after: wait)
         case .stop: self = .failed(failedTry.failure, timedOut: timedOut)
         }
+    }
+
+    /// A sentence about an attempt that did not stop in time; empty for any other.
+    private static func stubbornness(_ definition: Definition, _ grace: Duration?) -> String {
+        guard let grace else { return "" }
+        return definition.program == nil
+            ? " It did not stop within \(grace.human) after it was asked to, and was abandoned."
+            : " The program did not end within \(grace.human) of SIGTERM and was killed."
     }
 }

@@ -41,8 +41,8 @@ extension ClaimLoop {
     enum Action {
         case start(RunningAttempt)
         case stop(RunningAttempt, StopReason)
-        /// The attempt did not stop in time. Its end is recorded without waiting for it.
-        case abandon(RunningAttempt, StopReason)
+        /// The attempt did not stop within this time. Its end is recorded without waiting for it.
+        case abandon(RunningAttempt, StopReason, after: Duration)
         /// The operation of an abandoned attempt has returned.
         case dropLateEnd(RunningAttempt)
         /// Asks the store to prepare the children of this end; ``Event/prepared(_:)`` follows.

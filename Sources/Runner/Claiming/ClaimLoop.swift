@@ -36,6 +36,7 @@ struct ClaimLoop {
         let attempt: RunningAttempt
         let startedAt: Duration
         var stop: StopReason?
+        var stoppedAt: Duration?
         var abandonAt: Duration?
         var isAbandoned = false
         /// Whether the operation has returned. The end follows when the checkpoints are saved.
@@ -316,15 +317,17 @@ extension ClaimLoop {
         recordEnd(of: running, result, now, random, &actions)
     }
 
+    /// - Parameter grace: The time that the attempt had to stop, if it is abandoned.
     private mutating func recordEnd(
-        of running: Running, _ result: AttemptResult, _ now: Duration, _ random: Double, _ actions: inout [Action]
+        of running: Running, _ result: AttemptResult, abandonedAfter grace: Duration? = nil, _ now: Duration,
+        _ random: Double, _ actions: inout [Action]
     ) {
         let attempt = running.attempt
         // I9
         if running.stop == .lapsed, !result.isValue { return }
         let ending = AttemptEnd.Ending(
-            result, stop: running.stop, of: attempt.definition.definition, tries: attempt.job.tries,
-            maxCrashes: settings.maxRescues, random: random)
+            result, stop: running.stop, abandonedAfter: grace, of: attempt.definition.definition,
+            tries: attempt.job.tries, maxCrashes: settings.maxRescues, random: random)
         let ended = EndedAttempt(attempt: attempt, ending: ending, took: now - running.startedAt)
         guard ended.weight > Self.maxWeight else { return ends.append(ended) }
         preparing.insert(attempt.lease)
@@ -342,6 +345,7 @@ extension ClaimLoop {
         // I11
         if running.hasReturned, reason != .lapsed { return }
         attempts[lease]?.stop = reason
+        attempts[lease]?.stoppedAt = now
         setAbandonment(of: lease, at: now + settings.grace)
         if !running.hasReturned { actions.append(.stop(running.attempt, reason)) }
     }
@@ -355,11 +359,14 @@ extension ClaimLoop {
     private mutating func abandon(
         _ lease: Lease, _ now: Duration, _ random: Double, _ actions: inout [Action]
     ) {
-        guard let running = attempts[lease], let reason = running.stop else { return }
+        guard let running = attempts[lease], let reason = running.stop, let stoppedAt = running.stoppedAt,
+            let abandonAt = running.abandonAt
+        else { return }
+        let grace = abandonAt - stoppedAt
         attempts[lease]?.isAbandoned = true
         abandonedCount += 1
-        recordEnd(of: running, .notRun, now, random, &actions)
-        actions.append(.abandon(running.attempt, reason))
+        recordEnd(of: running, .notRun, abandonedAfter: grace, now, random, &actions)
+        actions.append(.abandon(running.attempt, reason, after: grace))
     }
 
     private mutating func drain(until: Duration, _ now: Duration, _ actions: inout [Action]) {

@@ -111,9 +111,9 @@ struct AttemptReport: Sendable {
         logger.debug("\(JobTitle(attempt)): asked to stop: \(reason.name)", metadata: Self.metadata(of: attempt))
     }
 
-    func abandoned(_ attempt: RunningAttempt, _ reason: StopReason) {
+    func abandoned(_ attempt: RunningAttempt, _ reason: StopReason, after grace: Duration) {
         logger.warning(
-            "\(JobTitle(attempt)): does not stop (\(reason.name)); the attempt is recorded as ended, and keeps its slot until it returns",
+            "\(JobTitle(attempt)): did not stop within \(grace.human) (\(reason.name)); the attempt is recorded as ended, and keeps its slot until it returns",
             metadata: Self.metadata(of: attempt).merging(["HALYARD_EVENT": "attempt-abandoned"]) { $1 })
     }
 

@@ -1,6 +1,7 @@
 import ControlProtocol
 import Dispatch
 import Glibc
+import JobFiles
 import Jobs
 import Synchronization
 
@@ -13,6 +14,8 @@ public final class Spool: Sendable {
     public let directory: String
     /// The limit for the size of all files together, in bytes.
     public let maxBytes: Int64
+    /// Returns how many bytes may be used on the disk; nil if it does not report its free space.
+    private let room: @Sendable () -> Int64?
     private let contents = Mutex(Contents())
     /// Runs file operations on a dedicated thread, since they block.
     private let queue = DispatchQueue(label: "halyard.spool")
@@ -35,17 +38,20 @@ public final class Spool: Sendable {
         }
     }
 
-    /// The prefix of a spooled file's name in an input.
-    public static let prefix = "spool:"
     /// How long a file is kept if no job ever named it: one day.
     public static let leftoverAge = Duration.seconds(86_400)
 
     /// Opens a spool. Creates its folder, accessible only to the owner, if it does not exist.
     ///
     /// - Throws: ``ControlProblem`` if the folder cannot be created or read. Retrying is safe.
-    public init(directory: String, maxBytes: Int64) throws(ControlProblem) {
+    public convenience init(directory: String, maxBytes: Int64) throws(ControlProblem) {
+        try self.init(directory: directory, maxBytes: maxBytes) { FileSystem.room(at: directory) }
+    }
+
+    package init(directory: String, maxBytes: Int64, room: @escaping @Sendable () -> Int64?) throws(ControlProblem) {
         self.directory = directory
         self.maxBytes = maxBytes
+        self.room = room
         guard mkdir(directory, 0o700) == 0 || errno == EEXIST else {
             throw SpoolError(path: directory, code: errno).problem
         }
@@ -70,6 +76,7 @@ public final class Spool: Sendable {
     ) async throws(ControlProblem) -> SpoolName where Chunks.Element == [UInt8] {
         if let size, size > maxBytes { throw tooLarge }
         if let size, contents.withLock({ $0.bytes + size > maxBytes }) { throw full(keptForRetry()) }
+        try await checkRoom(for: size ?? 0)
         let name = SpoolName(keptAt: now)
         let file = try await onThread { () throws(SpoolError) in
             try SpoolFile(directory: self.directory, name: name.text)
@@ -82,6 +89,8 @@ public final class Spool: Sendable {
                 if count + size > maxBytes { throw tooLarge }
                 guard reserve(size) else { throw full(keptForRetry()) }
                 count += size
+                // The size may be unknown, and others write to the disk too.
+                if (count - size) / Self.checkedBytes != count / Self.checkedBytes { try await checkRoom(for: size) }
                 print.add(chunk)
                 try await onThread { () throws(SpoolError) in try file.write(chunk) }
             }
@@ -99,6 +108,19 @@ public final class Spool: Sendable {
             if let problem = error as? ControlProblem { throw problem }
             throw ControlProblem(.invalidRequest, "The file is incomplete (\(error)). Send it again.")
         }
+    }
+
+    /// The number of bytes between two checks of the free space.
+    private static let checkedBytes: Int64 = 8 << 20
+
+    /// - Throws: ``ControlProblem`` if this number of bytes would fill the disk.
+    private func checkRoom(for size: Int64) async throws(ControlProblem) {
+        let room = try await onThread { () throws(SpoolError) in self.room() }
+        guard let room, room < size || room == 0 else { return }
+        throw ControlProblem(
+            .unavailable,
+            "The disk that holds \(directory) has no room for the file: it needs at least \(max(size, 1)) more bytes, and \(room) can be used; a part of the disk stays free for the database. Free some space, prune jobs, or set spool.directory to a folder on another disk. A file inside one of the daemon's roots needs no copy."
+        )
     }
 
     private func reserve(_ size: Int64) -> Bool {

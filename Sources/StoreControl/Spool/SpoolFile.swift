@@ -1,21 +1,20 @@
 import ControlProtocol
 import Glibc
+import Jobs
 
 /// A file of the spool while it is being written, under a temporary name. It is used only on the spool's
 /// thread.
 final class SpoolFile: Sendable {
-    static let unfinished = ".part"
-
     private let directory: String
     private let name: String
     private let descriptor: CInt
 
-    private var temporaryPath: String { "\(directory)/\(name)\(Self.unfinished)" }
+    private var temporaryPath: String { "\(directory)/\(name)\(SpoolName.unfinished)" }
 
     init(directory: String, name: String) throws(SpoolError) {
         self.directory = directory
         self.name = name
-        let path = "\(directory)/\(name)\(Self.unfinished)"
+        let path = "\(directory)/\(name)\(SpoolName.unfinished)"
         descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         if descriptor < 0 { throw SpoolError(path: path, code: errno) }
     }

@@ -52,7 +52,7 @@ final class SpoolUsers: Sendable {
         let file = try await spool.keep(chunks, size: size, now: now) { [self] in
             spool.amount(of: state.withLock(\.uses.keptForRetry))
         }
-        return Spool.prefix + file.text
+        return SpooledFile.prefix + file.text
     }
 
     var report: SpoolReport {
@@ -87,7 +87,7 @@ final class SpoolUsers: Sendable {
             where state.withLock({ $0.uses.isLeaving(file) }) || !spool.holds(file) {
                 return ControlProblem(
                     .invalidInput,
-                    "The spool has no file \(Spool.prefix)\(file.text): it was removed when its job succeeded or was pruned, or after a day without a job. Send the file again."
+                    "The spool has no file \(SpooledFile.prefix)\(file.text): it was removed when its job succeeded or was pruned, or after a day without a job. Send the file again."
                 )
             }
         }
@@ -262,16 +262,10 @@ final class SpoolUsers: Sendable {
     static func files(in input: JSONText?) -> [SpoolName] {
         // Most inputs name no file, and this search avoids parsing them.
         guard let input, input.bytes.contains(Self.mark), let object = JSONObject(input) else { return [] }
-        return object.fields.compactMap { $0.value.decodedString.flatMap(file) }
+        return object.fields.compactMap { $0.value.decodedString.flatMap(SpooledFile.init)?.name }
     }
 
-    private static let mark = Array("\"\(Spool.prefix)".utf8)
-
-    static func file(_ value: String) -> SpoolName? {
-        // The name may be followed by a slash and the file's own name.
-        value.hasPrefix(Spool.prefix)
-            ? SpoolName(String(value.dropFirst(Spool.prefix.count).prefix { $0 != "/" })) : nil
-    }
+    private static let mark = Array("\"\(SpooledFile.prefix)".utf8)
 }
 
 extension [UInt8] {

@@ -17,9 +17,10 @@ extension Submission {
     private func byContent(_ input: JSONText) -> JSONText {
         guard !SpoolUsers.files(in: input).isEmpty, var object = JSONObject(input) else { return input }
         for (field, value) in object.fields {
-            guard let file = value.decodedString.flatMap(SpoolUsers.file), let print = file.print else { continue }
-            let ownName = value.decodedString?.drop { $0 != "/" } ?? ""
-            object[field] = JSONText(string: Spool.prefix + print + ownName)
+            guard let file = value.decodedString.flatMap(SpooledFile.init), let print = file.name.print else {
+                continue
+            }
+            object[field] = JSONText(string: SpooledFile.prefix + print + file.suffix)
         }
         return object.text
     }

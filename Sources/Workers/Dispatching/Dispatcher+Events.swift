@@ -3,7 +3,8 @@ import Jobs
 extension Dispatcher {
     enum Event {
         case run(Lease, isSuspect: Bool)
-        case abandon(Lease)
+        /// An attempt did not stop within this time.
+        case abandon(Lease, after: Duration)
         /// An attempt that waits for a process is no longer wanted. An attempt that was sent stays.
         case withdraw(Lease)
         /// A process is wanted for a check or a clean-up.
@@ -41,7 +42,8 @@ extension Dispatcher {
 
     enum KillReason: Hashable {
         case notIntroduced(after: Duration)
-        case abandonedAttempt
+        /// An attempt did not stop within this time.
+        case abandonedAttempt(Lease, after: Duration)
         case hung(after: Duration)
         /// The process got attempts and began none of them.
         case beganNothing(after: Duration)
@@ -62,7 +64,7 @@ extension Dispatcher {
         switch event {
         case .run(let lease, let isSuspect):
             if isSuspect { suspects.append(lease) } else { waiting.append(lease) }
-        case .abandon(let lease): abandon(lease, now, &actions)
+        case .abandon(let lease, let grace): abandon(lease, after: grace, now, &actions)
         case .withdraw(let lease):
             guard waiting.contains(lease) || suspects.contains(lease) else { break }
             waiting.removeAll { $0 == lease }
@@ -71,10 +73,7 @@ extension Dispatcher {
         case .needed: isNeeded = true
         case .introduced(let worker): introduced(worker, now)
         case .began(let worker, let leases):
-            for lease in leases where members[worker]?.attempts[lease] != nil {
-                members[worker]?.attempts[lease] = true
-                members[worker]?.unbegunSince = nil
-            }
+            for lease in leases { noteBegun(lease, in: worker) }
         case .ended(let worker, let lease): ended(lease, in: worker, now, &actions)
         case .pong(let worker, let id):
             if members[worker]?.ping?.id == id {
@@ -200,7 +199,7 @@ extension Dispatcher {
         guard members[worker]?.attempts.removeValue(forKey: lease) != nil else {
             return kill(worker, .violation, &actions)
         }
-        members[worker]?.abandoned.remove(lease)
+        members[worker]?.abandoned[lease] = nil
         members[worker]?.suspectSince = nil
         members[worker]?.idleSince = now
         members[worker]?.unbegunSince = nil
@@ -213,10 +212,7 @@ extension Dispatcher {
     /// Ends a process that gets no more attempts as soon as its last attempt has ended.
     private mutating func letGoIfDone(_ worker: WorkerID, _ now: Duration, _ actions: inout [Action]) {
         guard let member = members[worker], member.isReady || member.isStarting else { return }
-        if !member.abandoned.isEmpty, member.attempts.count == member.abandoned.count {
-            members[worker]?.wasEndedForAbandoned = true
-            return kill(worker, .abandonedAttempt, &actions)
-        }
+        if member.attempts.count == member.abandoned.count, killForAbandoned(worker, &actions) { return }
         if member.isOutdated, member.attempts.isEmpty { drain(worker, now, &actions) }
     }
 
@@ -232,21 +228,37 @@ extension Dispatcher {
         actions.append(.kill(worker, reason))
     }
 
-    private mutating func abandon(_ lease: Lease, _ now: Duration, _ actions: inout [Action]) {
+    /// Ends a process because of its abandoned attempts.
+    ///
+    /// - Returns: False if it has none.
+    private mutating func killForAbandoned(_ worker: WorkerID, _ actions: inout [Action]) -> Bool {
+        guard
+            let (lease, grace) = members[worker]?.abandoned.min(by: {
+                ($0.key.job, $0.key.attempt) < ($1.key.job, $1.key.attempt)
+            })
+        else { return false }
+        members[worker]?.wasEndedForAbandoned = true
+        kill(worker, .abandonedAttempt(lease, after: grace), &actions)
+        return true
+    }
+
+    private mutating func abandon(
+        _ lease: Lease, after grace: Duration, _ now: Duration, _ actions: inout [Action]
+    ) {
         guard let worker = places[lease] else { return }
-        members[worker]?.abandoned.insert(lease)
+        members[worker]?.abandoned[lease] = grace
         if members[worker]?.patienceEndsAt == nil { members[worker]?.patienceEndsAt = now + limits.abandonedPatience }
         letGoIfDone(worker, now, &actions)
     }
 
     private mutating func exited(_ worker: WorkerID, _ now: Duration, _ actions: inout [Action]) {
         guard let member = members.removeValue(forKey: worker) else { return }
-        let began = member.attempts.filter { $0.value && !member.abandoned.contains($0.key) }
+        let began = member.attempts.filter { $0.value && member.abandoned[$0.key] == nil }
         for (lease, hasBegun) in member.attempts.sorted(by: {
             ($0.key.job, $0.key.attempt) < ($1.key.job, $1.key.attempt)
         }) {
             places[lease] = nil
-            if member.abandoned.contains(lease) {
+            if member.abandoned[lease] != nil {
                 actions.append(.end(lease, .notRun))
             } else if !hasBegun {
                 // I3
@@ -283,10 +295,7 @@ extension Dispatcher {
     }
 
     private mutating func watch(_ worker: WorkerID, _ member: Member, _ now: Duration, _ actions: inout [Action]) {
-        if let end = member.patienceEndsAt, end <= now, !member.abandoned.isEmpty {
-            members[worker]?.wasEndedForAbandoned = true
-            return kill(worker, .abandonedAttempt, &actions)
-        }
+        if let end = member.patienceEndsAt, end <= now, killForAbandoned(worker, &actions) { return }
         if member.attempts.isEmpty {
             if now - member.idleSince >= limits.idle { drain(worker, now, &actions) }
             return

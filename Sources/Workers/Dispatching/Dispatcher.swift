@@ -73,7 +73,8 @@ struct Dispatcher {
         var isOutdated = false
         /// The attempts in the process, and whether each has begun.
         var attempts: [Lease: Bool] = [:]
-        var abandoned: Set<Lease> = []
+        /// The attempts that were given up, and the time that each had to stop.
+        var abandoned: [Lease: Duration] = [:]
         /// When the process is ended because of its abandoned attempts.
         var patienceEndsAt: Duration?
         /// Whether the process was killed because of an abandoned attempt, so that its other attempts are not suspects.
@@ -157,6 +158,13 @@ extension Dispatcher {
     func wants(_ worker: WorkerID) -> Bool {
         if case .killed = members[worker]?.phase { return false }
         return members[worker] != nil
+    }
+
+    /// Notes that the process has begun the attempt, although it has not reported that (I4).
+    mutating func noteBegun(_ lease: Lease, in worker: WorkerID) {
+        guard members[worker]?.attempts[lease] != nil else { return }
+        members[worker]?.attempts[lease] = true
+        members[worker]?.unbegunSince = nil
     }
 
     /// The process in which the attempt is; nil if it waits or is unknown.

@@ -60,11 +60,12 @@ extension Dispatcher.KillReason {
     var text: String {
         switch self {
         case .notIntroduced(let limit): "it did not introduce itself within \(limit.human)"
-        case .abandonedAttempt: "an attempt in it did not stop in time"
+        case .abandonedAttempt(let lease, let grace):
+            "attempt \(lease.attempt) of job \(lease.job) did not end within \(grace.human) of the message \"stop\""
         case .hung(let limit): "it gave no sign of life for \(limit.human)"
         case .beganNothing(let limit): "it did not report any of its jobs as started within \(limit.human)"
         case .violation: "it broke the protocol"
-        case .didNotExit(let limit): "it did not exit within \(limit.human) after it was asked to"
+        case .didNotExit(let limit): "it did not exit within \(limit.human) of the message \"drain\""
         }
     }
 }

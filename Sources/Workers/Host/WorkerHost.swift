@@ -119,7 +119,7 @@ public final class WorkerHost: KindHost {
         flush()
     }
 
-    public func abandon(_ lease: Lease) { handle(.abandon(lease)) }
+    public func abandon(_ lease: Lease, after grace: Duration) { handle(.abandon(lease, after: grace)) }
 
     public func recorded(_ lease: Lease, kind: String) {
         let process = core.withLock { core -> WorkerProcess? in

@@ -241,6 +241,37 @@ import Testing
         }
     }
 
+    /// A job of such a worker must not run forever.
+    @Test(.timeLimit(.minutes(2)))
+    func aJobWhoseWorkerSavesBeforeItStartsFailsAfterItsLimit() async throws {
+        let bed = try TestBed()
+        try bed.folder.write(
+            #"""
+            read -r hello
+            echo '{"type":"kinds","protocol":1,"kinds":[{"name":"hasty","summary":"Saves too early"}]}'
+            while read -r line; do
+                case $line in
+                '{"type":"run"'*)
+                    lease=$(printf '%s' "$line" | grep -o '"job":[0-9]*,"attempt":[0-9]*')
+                    printf '{"type":"checkpoint",%s,"id":1,"checkpoint":1}\n' "$lease" ;;
+                '{"type":"drain"'*) exit 0 ;;
+                esac
+            done
+            """#, to: "hasty.sh")
+        try configure(bed, "hasty: {command: [/bin/sh, \(bed.folder.path)/hasty.sh]}")
+        try await bed.withDaemon { _ in
+            try await define("hasty", in: bed)
+            try await bed.enqueue("hasty")
+            try await bed.waitForAllJobs()
+            #expect(try await bed.ask("SELECT state, error ->> 'code' FROM jobs WHERE job = 1") == "failed|crashed")
+            let early = "SELECT count(*) FROM attempts WHERE error ->> 'message' LIKE '%before started%'"
+            #expect(try await bed.ask(early) == "4")
+            // The default of max_rescues is 3.
+            #expect(try await bed.ask("SELECT count(*) FROM attempt WHERE job_id = 1") == "4")
+            #expect(try await bed.ask("SELECT count(*) FROM checkpoint") == "0")
+        }
+    }
+
     // MARK: Reload
 
     @Test(.timeLimit(.minutes(2)))

@@ -104,6 +104,33 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func aListOfACallerBecomesArguments() async throws {
+        let bed = try TestBed()
+        try bed.configure(Self.roots)
+        try await bed.withDaemon { _ in
+            let problems = try await apply(
+                """
+                  print:
+                    kind: program
+                    program: [/usr/bin/printf, "[%s]", "{words}"]
+                    fields: {words: {type: strings, required: true}}
+                    result: text
+                """, in: bed)
+            #expect(problems == "")
+            try await bed.enqueue("print", #"words=["a b", "$(id)", "*"]"#)
+            for refused in [#"words=["-v", "x"]"#, "words=[]", "words=[1]", "words=a"] {
+                let answer = try await bed.halyard("enqueue", "print", refused)
+                #expect(answer.status != .exited(0), "\(answer)")
+                #expect(answer.errors.contains("words"), "\(answer)")
+            }
+            try await bed.waitForAllJobs()
+            #expect(try await bed.ask("SELECT value FROM results") == #""[a b][$(id)][*]""#)
+            let shown = try await bed.halyard("definitions", "show", "print").output
+            #expect(shown.contains("strings"), "\(shown)")
+        }
+    }
+
     private static let hasSecondFileSystem: Bool = {
         var (here, there) = (stat(), stat())
         return stat("/tmp", &here) == 0 && stat("/dev/shm", &there) == 0 && here.st_dev != there.st_dev
@@ -182,7 +209,7 @@ import Testing
     func aProgramThatTakesTooLongIsEnded() async throws {
         let bed = try TestBed()
         try bed.configure(Self.roots + "grace: 200ms\n")
-        try await bed.withDaemon { _ in
+        try await bed.withDaemon { daemon in
             _ = try await apply(
                 """
                   hang:
@@ -194,6 +221,13 @@ import Testing
             try await bed.enqueue("hang")
             try await bed.waitForAllJobs()
             #expect(try await bed.ask("SELECT error ->> 'code' FROM results") == "timed_out")
+            let end = "did not end within 200ms of SIGTERM and was killed"
+            let message = try await bed.ask("SELECT error ->> 'message' FROM results")
+            #expect(message.contains("The program \(end)."), "\(message)")
+            // The job is final before the program is killed.
+            await daemon.errors.first(containing: "job 1: halyard: the program \(end)")
+            let log = try await bed.halyard("log", "1").output
+            #expect(log.split(separator: "\n") == ["halyard: the program \(end)"])
         }
     }
 

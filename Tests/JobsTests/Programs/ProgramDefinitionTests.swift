@@ -181,6 +181,108 @@ import Testing
         #expect(problem(#"{"program":\#(program),"fields":{"a":{},"b":{}}}"#) == nil)
     }
 
+    // MARK: Lists
+
+    private static let list =
+        #"{"program":["/bin/a","x","{tags}","y"],"fields":{"tags":{"type":"strings"}}}"#
+
+    @Test(
+        arguments: [
+            (
+                #"{"tags":["a","b c","$(id)","*","\"","\n",""," -x"]}"#,
+                ["a", "b c", "$(id)", "*", "\"", "\n", "", " -x"]
+            ),
+            (#"{"tags":["{tags}","{output}","--"]}"#, nil), (#"{"tags":[]}"#, []), (#"{"tags":null}"#, []), ("{}", []),
+            (#"{"tags":["-o"]}"#, nil), (#"{"tags":["a","--b"]}"#, nil), (#"{"tags":["a",1]}"#, nil),
+            (#"{"tags":["a",["b"]]}"#, nil), (#"{"tags":["a",null]}"#, nil), (#"{"tags":"a"}"#, nil),
+            (#"{"tags":{"0":"a"}}"#, nil),
+        ] as [(String, [String]?)])
+    func eachStringOfAListIsOneArgument(_ input: String, _ expected: [String]?) throws {
+        guard let expected else {
+            #expect(throws: ProgramInputProblem.self) { try arguments(Self.list, input) }
+            return
+        }
+        #expect(try arguments(Self.list, input) == ["x"] + expected + ["y"])
+    }
+
+    @Test func aListMayContainOptionsAfterTheirEnd() throws {
+        let text = #"{"program":["/bin/a","--","{tags}"],"fields":{"tags":{"type":"strings"}}}"#
+        #expect(try arguments(text, #"{"tags":["-o","--"]}"#) == ["--", "-o", "--"])
+        let optional = #"{"program":["/bin/a","--","{tags}","{x}"],"fields":{"tags":{"type":"strings"},"x":{}}}"#
+        #expect(try arguments(optional, #"{"x":"-y"}"#) == ["--", "-y"])
+    }
+
+    @Test func aListIsBounded() throws {
+        func list(_ count: Int) -> String {
+            #"{"tags":[\#(Array(repeating: #""x""#, count: count).joined(separator: ","))]}"#
+        }
+        #expect(try arguments(Self.list, list(1000)).count == 1002)
+        #expect(
+            throws: ProgramInputProblem(
+                description: "the list \"tags\" has 1001 strings; the limit is 1000. Split the job")
+        ) { try arguments(Self.list, list(1001)) }
+        let null = JSONText(trusted: Array(#"{"tags":["a","b\u0000c"]}"#.utf8))
+        #expect(throws: ProgramInputProblem.self) { try definition(Self.list).completed(null) }
+        let field = try #require(try definition(Self.list).fields?.first)
+        #expect(throws: ProgramInputProblem.self) {
+            try field.strings(in: JSONText(trusted: Array(#"["a","b\u0000c"]"#.utf8)))
+        }
+    }
+
+    @Test func aRequiredListHasAString() throws {
+        let text = #"{"program":["/bin/a","{tags}"],"fields":{"tags":{"type":"strings","required":true}}}"#
+        #expect(try arguments(text, #"{"tags":["x"]}"#) == ["x"])
+        #expect(
+            throws: ProgramInputProblem(description: "the list \"tags\" is empty; add at least one string")
+        ) { try arguments(text, #"{"tags":[]}"#) }
+    }
+
+    @Test func aListKeepsItsTypeAndItsDefault() throws {
+        let text =
+            #"{"program":["/bin/a","{tags}"],"fields":{"tags":{"type":"strings","default":["a","b"]}},"stdin":"none","result":"none"}"#
+        #expect(try definition(text).json.string == text)
+        #expect(try arguments(text, "{}") == ["a", "b"])
+        #expect(try arguments(text, #"{"tags":[]}"#) == [])
+        let fields = try definition(text).fields
+        #expect(fields?.map(\.isList) == [true] && fields?.map(\.field.shape) == [.array])
+    }
+
+    @Test(arguments: [
+        (
+            #"["/bin/a","x{tags}"]"#, "{}",
+            "program.1: the field \"tags\" is a list, which can only be a whole argument; write {tags} alone, or let the program read it from standard input"
+        ),
+        (
+            #"["/bin/a","--tags={tags}"]"#, "{}",
+            "program.1: the field \"tags\" is a list, which can only be a whole argument; write {tags} alone, or let the program read it from standard input"
+        ),
+        (
+            #"["/bin/a","{tags}{tags}"]"#, "{}",
+            "program.1: the field \"tags\" is a list, which can only be a whole argument; write {tags} alone, or let the program read it from standard input"
+        ),
+        (
+            #"["/bin/a","-e","{tags}","--"]"#, #"{"required":true}"#,
+            "program.2: the field \"tags\" is a list, which may be empty, and then \"-e\" takes the next argument as its value; write \"--\" or an argument that is not an option before {tags}"
+        ),
+        (
+            #"["/bin/a","{tags}"]"#, #"{"default":["a",1]}"#,
+            "fields.tags.default: the list \"tags\" contains a number at position 2; only strings are allowed"
+        ),
+        (
+            #"["/bin/a","{tags}"]"#, #"{"default":"a"}"#,
+            "fields.tags.default: the field \"tags\" must be an array, found a string"
+        ),
+        (
+            #"["/bin/a","{tags}"]"#, #"{"choices":["a"]}"#,
+            "fields.tags.choices: expected a list of strings for a field of the type string"
+        ),
+    ])
+    func aListThatCouldBeMisreadIsRefused(_ program: String, _ field: String, _ expected: String) {
+        let rest = field == "{}" ? "}" : "," + field.dropFirst()
+        let text = #"{"program":\#(program),"fields":{"tags":{"type":"strings"\#(rest)}}"#
+        #expect(problem(text) == expected)
+    }
+
     @Test func theOutputIsAPathInAnArgument() throws {
         let json = #"{"program":["/bin/a","png:{output}"],"result":"file"}"#
         #expect(try arguments(json, "{}") == ["png:/w/output"])

@@ -69,7 +69,7 @@ private struct LoopModel {
             case .stop(let attempt, _):
                 check(!returned.contains(attempt.lease), "I11: stopped after it had returned")
                 check(stopped.insert(attempt.lease).inserted, "I7: told twice")
-            case .abandon(let attempt, _):
+            case .abandon(let attempt, _, _):
                 check(isLapsed || !returned.contains(attempt.lease), "I11: abandoned after it had returned")
             case .dropLateEnd: break
             case .prepare(let end): preparing.append(end)

@@ -78,7 +78,7 @@ struct LoopProbe {
         switch action {
         case .start(let attempt): "start \(attempt.lease.job)"
         case .stop(let attempt, let reason): "stop \(attempt.lease.job) \(reason.name)"
-        case .abandon(let attempt, _): "abandon \(attempt.lease.job)"
+        case .abandon(let attempt, _, _): "abandon \(attempt.lease.job)"
         case .dropLateEnd(let attempt): "late \(attempt.lease.job)"
         case .prepare(let end): "prepare \(end.attempt.lease.job)"
         case .lapseOver: "lapse over"

@@ -11,7 +11,7 @@ final class SilentHost: KindHost {
     func run(_ attempt: HostedAttempt) { begun.open(with: attempt) }
     func flush() {}
     func stop(_ lease: Lease, _ reason: HostedStop) {}
-    func abandon(_ lease: Lease) {}
+    func abandon(_ lease: Lease, after grace: Duration) {}
     func recorded(_ lease: Lease, kind: String) {}
     var room: Int { 100 }
     var roomForSuspects: Int? { nil }

@@ -27,7 +27,7 @@ import Testing
                 pieces.finish()
             }
             let name = try await control.spool(content, size: 3)
-            file = try #require(SpoolName(String(name.dropFirst(Spool.prefix.count))))
+            file = try #require(SpooledFile(name)?.name)
             store.loseNextAnswer()
             let answers = try await control.enqueue([
                 Submission(

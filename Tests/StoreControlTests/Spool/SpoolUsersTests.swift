@@ -27,7 +27,7 @@ import Testing
                 pieces.finish()
             }
             let name = try await users.keep(content, size: 3, now: TestStore.moment)
-            let file = try #require(SpoolName(String(name.dropFirst(Spool.prefix.count))))
+            let file = try #require(SpooledFile(name)?.name)
             let input = JSONText(trusted: Array("{\"file\":\"\(name)\"}".utf8))
             return (NewGraph(isGraph: false, jobs: [NewJob(definition: definition, input: input)]), file)
         }
