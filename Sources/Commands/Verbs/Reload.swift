@@ -57,9 +57,10 @@ extension Halyard {
                     try await Task.sleep(for: .milliseconds(500), clock: .continuous)
                     for worker in try await session.control.workers() {
                         guard let until = worker.checkedUntil, noted.insert(worker.name).inserted else { continue }
-                        let rest = max(until - session.now, .zero)
+                        // A started second counts as one.
+                        let rest = max(until - session.now, .zero) + .milliseconds(999)
                         try session.note(
-                            "waiting up to \(TimeText.duration(rest)) for worker \(worker.name) to introduce itself")
+                            "waiting up to \(TimeText.coarse(rest)) for worker \(worker.name) to introduce itself")
                     }
                 }
             } catch is CancellationError {

@@ -259,7 +259,8 @@ import Testing
         }
     }
 
-    @Test func aReloadNamesTheWorkerThatItWaitsFor() async throws {
+    @Test(.timeLimit(.minutes(2)))
+    func aReloadNamesTheWorkerThatItWaitsFor() async throws {
         let shop = try await Workshop()
         let slow = WorkerRecord(
             name: "slow", processLimit: 1, attemptLimit: 1, checkedUntil: Samples.now + .seconds(20))
