@@ -33,7 +33,13 @@ extension Check {
                 try expect(message.contains("SIGSEGV") && message.contains("alone"), message)
             }
             try expectEqual(try await bench.state(job), .failed)
-            try expectEqual(try await bench.failure(job).code, JobFailure.Code.crashed)
+            let failure = try await bench.failure(job)
+            try expectEqual(failure.code, JobFailure.Code.crashed)
+            for part in [
+                "ended 3 times", "max_rescues in the daemon's configuration allows 2", "halyard retry \(job)\"",
+            ] {
+                try expect(failure.message.contains(part), failure.message)
+            }
             try expectEqual(try await bench.state(dependent), .skipped)
             try expectEqual(try await bench.store.attempts(of: job).count, 3)
         },

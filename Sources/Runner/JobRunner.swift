@@ -25,7 +25,8 @@ public final class JobRunner: Sendable {
     let lifeClock: any AlarmClock<Duration>
     let report: AttemptReport
     let inForce: Mutex<KindsInForce>
-    let maxRescues: Int
+    /// The number of counted crashes that a job may cause (``RunnerSettings/maxRescues``).
+    package let maxRescues: Int
     let log: JobLog
     private let conditionLog: StoreConditionLog
     let random: @Sendable () -> Double

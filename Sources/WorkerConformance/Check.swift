@@ -6,6 +6,8 @@ import WorkerProtocol
 struct Check {
     var name: String
     var rule: String
+    /// The check that must have got its answers, since this one waits for the same; nil if there is none.
+    var precondition: String?
     /// Returns how the attempt ended, if the check runs one of the caller's input.
     var run: (CheckedProgram) throws(Finding) -> WorkerConformance.Outcome?
 
@@ -18,6 +20,12 @@ struct Check {
         }
     }
 
+    private func after(_ name: String) -> Check {
+        var check = self
+        check.precondition = name
+        return check
+    }
+
     /// A check that reports how its attempt ended.
     private static func reporting(
         _ name: String, _ rule: String, _ run: @escaping (CheckedProgram) throws(Finding) -> WorkerConformance.Outcome?
@@ -28,7 +36,11 @@ struct Check {
     }
 
     /// All checks after the introduction.
-    static var all: [Check] { conversationChecks + attemptChecks + inquiryChecks + endChecks }
+    static var all: [Check] {
+        conversationChecks + [run.after("ping"), unknownKind.after(run.name), largeInput.after(unknownKind.name)]
+            + attemptChecks.map { $0.after(run.name) }
+            + inquiryChecks.map { $0.after("ping") } + [drain.after(run.name)] + endChecks
+    }
 
     private static let first = Lease(job: JobID(1), attempt: 1)
     private static let second = Lease(job: JobID(2), attempt: 3)
@@ -102,26 +114,42 @@ struct Check {
 
     // MARK: Attempts
 
+    private static var run: Check {
+        reporting("run", "It announces an attempt as started and then ends it.") { program throws(Finding) in
+            let conversation = try program.startAndMeet()
+            conversation.send(program.run(first))
+            return WorkerConformance.Outcome(try conversation.end(of: first))
+        }
+    }
+
+    private static var unknownKind: Check {
+        Check("unknown kind", "It fails an attempt of a kind that it lacks with the code unknown_kind.") {
+            program throws(Finding) in
+            let conversation = try program.startAndMeet()
+            conversation.send(.run(Run(lease: first, kind: "no-such-kind", input: .emptyObject)))
+            guard case .failed(_, let failed) = try conversation.end(of: first) else {
+                throw Finding("the attempt succeeded")
+            }
+            guard failed.failure.code == JobFailure.Code.unknownKind else {
+                throw Finding("the code is \(failed.failure.code)")
+            }
+            conversation.send(.ping(id: 1))
+            try conversation.answer("pong") { message in if case .pong = message { () } else { nil } }
+        }
+    }
+
+    private static var largeInput: Check {
+        Check("large input", "It accepts an input of 1 MiB.") { program throws(Finding) in
+            let conversation = try program.startAndMeet()
+            let large = JSONText(string: String(repeating: "x", count: JSONText.maxBytes - 2))
+            conversation.send(.run(Run(lease: first, kind: "no-such-kind", input: large)))
+            _ = try conversation.end(of: first)
+        }
+    }
+
+    /// The checks of attempts of the kind to check.
     private static var attemptChecks: [Check] {
         [
-            reporting("run", "It announces an attempt as started and then ends it.") { program throws(Finding) in
-                let conversation = try program.startAndMeet()
-                conversation.send(program.run(first))
-                return WorkerConformance.Outcome(try conversation.end(of: first))
-            },
-            Check("unknown kind", "It fails an attempt of a kind that it lacks with the code unknown_kind.") {
-                program throws(Finding) in
-                let conversation = try program.startAndMeet()
-                conversation.send(.run(Run(lease: first, kind: "no-such-kind", input: .emptyObject)))
-                guard case .failed(_, let failed) = try conversation.end(of: first) else {
-                    throw Finding("the attempt succeeded")
-                }
-                guard failed.failure.code == JobFailure.Code.unknownKind else {
-                    throw Finding("the code is \(failed.failure.code)")
-                }
-                conversation.send(.ping(id: 1))
-                try conversation.answer("pong") { message in if case .pong = message { () } else { nil } }
-            },
             Check("two attempts", "It runs two attempts that arrive together, and does not confuse them.") {
                 program throws(Finding) in
                 let conversation = try program.startAndMeet()
@@ -136,12 +164,6 @@ struct Check {
                 conversation.send(
                     .output(DependencyMessage(lease: first, kind: "no-such-kind", output: large)),
                     .output(DependencyMessage(lease: first, kind: program.kind, output: .null)), program.run(first))
-                _ = try conversation.end(of: first)
-            },
-            Check("large input", "It accepts an input of 1 MiB.") { program throws(Finding) in
-                let conversation = try program.startAndMeet()
-                let large = JSONText(string: String(repeating: "x", count: JSONText.maxBytes - 2))
-                conversation.send(.run(Run(lease: first, kind: "no-such-kind", input: large)))
                 _ = try conversation.end(of: first)
             },
             Check("stop", "It ends an attempt that is asked to stop, and ignores a stop for any other.") {
@@ -231,14 +253,17 @@ struct Check {
 
     // MARK: The end
 
+    private static var drain: Check {
+        Check("drain", "It finishes its attempts and then exits with status 0.") { program throws(Finding) in
+            let conversation = try program.startAndMeet()
+            conversation.send(program.run(first), .drain)
+            _ = try conversation.end(of: first)
+            try expectExit(conversation, 0)
+        }
+    }
+
     private static var endChecks: [Check] {
         [
-            Check("drain", "It finishes its attempts and then exits with status 0.") { program throws(Finding) in
-                let conversation = try program.startAndMeet()
-                conversation.send(program.run(first), .drain)
-                _ = try conversation.end(of: first)
-                try expectExit(conversation, 0)
-            },
             Check("idle drain", "It exits with status 0 at once if nothing runs.") { program throws(Finding) in
                 let conversation = try program.startAndMeet()
                 conversation.send(.drain)

@@ -114,7 +114,9 @@ final class CheckedConversation {
         do throws(Finding) {
             if let line = try process.nextLine(within: limit) { return try accept(line) }
         } catch {
-            throw Finding("\(error.reason) (expected \(name))")
+            var finding = error
+            finding.reason += " (expected \(name))"
+            throw finding
         }
         throw Finding("\(process.wayOfEnding()) (expected \(name))")
     }

@@ -92,7 +92,7 @@ final class ProgramProcess {
                 return nil
             }
             guard try transfer(until: deadline) else {
-                throw Finding("it did not answer within \(limit.components.seconds) seconds")
+                throw .silence("it did not answer within \(limit.components.seconds) seconds")
             }
         }
         return received.removeFirst()

@@ -71,12 +71,21 @@ public struct WorkerConformance: Sendable {
         self.answerLimit = answerLimit
     }
 
-    /// Runs all checks in order. Blocks the thread. If the program does not introduce itself, the other checks are
-    /// skipped.
-    ///
-    /// - Parameter report: Called after each check.
-    /// - Returns: Whether no check failed.
+    /// Runs all checks as ``run(beginning:_:)`` does.
     public func run(_ report: (Result) throws -> Void) rethrows -> Bool {
+        try run(beginning: { _ in }, report)
+    }
+
+    /// Runs all checks in order. Blocks the thread. If the program does not introduce itself, the other checks are
+    /// skipped. If it does not answer in time, the checks that wait for the same answer are skipped.
+    ///
+    /// - Parameters:
+    ///   - begin: Called with the name of each check before it.
+    ///   - report: Called after each check.
+    /// - Returns: Whether no check failed.
+    public func run(
+        beginning begin: (String) throws -> Void, _ report: (Result) throws -> Void
+    ) rethrows -> Bool {
         signal(SIGPIPE, SIG_IGN)
         var kinds: [AnnouncedKind] = []
         let introduction = Check("introduction", "It answers hello with the kinds that it runs.") {
@@ -84,16 +93,24 @@ public struct WorkerConformance: Sendable {
             kinds = try Check.introduce(program)
         }
         var hasPassed = true
+        // For each check without an answer: the first check that did not get it.
+        var unanswered: [String: String] = [:]
         for check in [introduction] + Check.all {
+            try begin(check.name)
             var result = Result(name: check.name, rule: check.rule, verdict: .passed)
             do throws(Finding) {
                 if kinds.isEmpty, check.name != introduction.name {
                     throw .skip("the program did not introduce itself")
                 }
+                if let first = check.precondition.flatMap({ unanswered[$0] }) {
+                    unanswered[check.name] = first
+                    throw .skip("the program did not answer in the check \(first)")
+                }
                 result.outcome = try check.run(CheckedProgram(conformance: self, kinds: kinds))
             } catch {
                 result.verdict = error.isFailure ? .failed : .skipped
                 result.reason = error.reason
+                if error.isSilence { unanswered[check.name] = check.name }
             }
             if result.verdict == .failed { hasPassed = false }
             try report(result)
@@ -106,8 +123,16 @@ public struct WorkerConformance: Sendable {
 struct Finding: Error {
     var reason: String
     var isFailure = true
+    /// Whether the program did not answer within the limit.
+    var isSilence = false
 
     init(_ reason: String) { self.reason = reason }
+
+    static func silence(_ reason: String) -> Finding {
+        var finding = Finding(reason)
+        finding.isSilence = true
+        return finding
+    }
 
     static func skip(_ reason: String) -> Finding {
         var finding = Finding(reason)

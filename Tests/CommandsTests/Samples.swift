@@ -66,8 +66,8 @@ enum Samples {
         record.rescues = 1
         let attempts = [
             AttemptRecord(
-                lease: Lease(job: record.id, attempt: 1), outcome: .timedOut, startedAt: ago(150), endedAt: ago(120),
-                error: JobFailure(code: "timed_out", message: "The attempt took longer than 30s."), retryAt: ago(90)),
+                lease: Lease(job: record.id, attempt: 1), outcome: .crashed, startedAt: ago(150), endedAt: ago(120),
+                error: JobFailure(code: "crashed", message: "Another job ran in it."), retryAt: nil),
             AttemptRecord(
                 lease: Lease(job: record.id, attempt: 2), outcome: .failed, startedAt: ago(90), endedAt: ago(60),
                 error: failure, retryAt: nil, connections: connections),
@@ -75,7 +75,7 @@ enum Samples {
         return JobDetail(
             job: record,
             result: JobResult(job: record.id, attempt: 2, value: .ended(.failed, failure), finishedAt: ago(60)),
-            attempts: attempts,
+            attempts: attempts, crashes: CrashReport(counted: 0, limit: 3),
             dependencies: [
                 .init(job: JobID(94), definition: "unfurl", node: "resolve", state: .succeeded, condition: .succeeded),
                 .init(job: JobID(95), definition: "enrich", node: nil, state: .failed, condition: .finished),

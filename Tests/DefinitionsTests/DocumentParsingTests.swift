@@ -146,7 +146,7 @@ import Testing
         ("[]", "line 1: expected an object, found an array"),
         ("just words", "line 1: expected an object, found a string"),
         ("queue: {}", #"line 1: queue: unknown field "queue"; did you mean "queues"?"#),
-        ("jobs: {}", #"line 1: jobs: unknown field "jobs"; the fields are queues, definitions, graphs, schedules"#),
+        ("jobs: {}", #"line 1: jobs: unknown field "jobs"; the fields are definitions, graphs, queues, schedules"#),
         ("queues:\n  a: {limit: many}", #"line 2: queues.a.limit: expected a whole number, found "many""#),
         ("queues:\n  a:\n    limt: 1", #"line 3: queues.a.limt: unknown field "limt"; did you mean "limit"?"#),
         (
@@ -155,7 +155,7 @@ import Testing
         ),
         (
             "schedules:\n  a: {definition: d, calendar: daily, overlap: sometimes}",
-            #"line 2: schedules.a.overlap: unknown value "sometimes"; use one of skip, allow"#
+            #"line 2: schedules.a.overlap: unknown value "sometimes"; use one of allow, skip"#
         ),
         ("schedules: {a: {definition: d}}", "line 1: schedules.a.calendar: is missing; it is required"),
         (
@@ -166,7 +166,7 @@ import Testing
         ("definitions:\n  a:\n    summary: x", "line 2: definitions.a.kind: is missing; it is required"),
         (
             "definitions:\n  a:\n    kind: x\n    titel: x",
-            #"line 4: definitions.a.titel: unknown field "titel"; the fields are name, kind, summary, queue, priority, retry, timeout, input"#
+            #"line 4: definitions.a.titel: unknown field "titel"; the fields are input, kind, name, priority, queue, retry, summary, timeout"#
         ),
         (
             "definitions:\n  a:\n    kind: x\n    retry:\n      tries: 0",
@@ -178,7 +178,7 @@ import Testing
         ),
         (
             "graphs:\n  g:\n    nodes:\n      a:\n        definition: d\n        after: [b, 'c:done']",
-            #"line 6: graphs.g.nodes.a.after.1: unknown condition "done"; use one of succeeded, finished"#
+            #"line 6: graphs.g.nodes.a.after.1: unknown condition "done"; use one of finished, succeeded"#
         ),
         (
             "definitions:\n  a: {kind: x}\n  b: {kind: x}\n  a: {kind: y}",

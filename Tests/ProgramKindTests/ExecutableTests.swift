@@ -127,6 +127,12 @@ import Testing
         }
         symlink("tool", folder.path + "/bin/link")
         #expect(folder.problem("bin/link", roots: roots) == nil)
+        // On many systems, /bin is a link to /usr/bin.
+        symlink("bin", folder.path + "/short")
+        let short = folder.problem("short/tool", roots: roots)
+        #expect(short == .outsideRoots(path: folder.path + "/short/tool", roots: roots, place: folder.file))
+        #expect(
+            short?.description.hasSuffix("a symbolic link to \(folder.file), which is; write \(folder.file)") == true)
         symlink("loop", folder.path + "/bin/loop")
         #expect(folder.problem("bin/loop", roots: roots) == .tooManyLinks(path: folder.path + "/bin/loop"))
     }

@@ -53,6 +53,15 @@ import Testing
         #expect(lines.all == ["<3>failed job=4 kind=upload why=\"no route\"\n"])
     }
 
+    @Test func aLineOfAnotherProgramCarriesNoMetadata() {
+        let lines = Lines()
+        let logger = Logger(label: "x") { _ in
+            ServiceLogHandler(threshold: LogThreshold(.info), style: .levelPrefix, write: lines.append)
+        }
+        logger.info("job 4 attempt 1 output: hello", metadata: ["HALYARD_JOB": "4", "HALYARD_STREAM": "output"])
+        #expect(lines.all == ["<6>job 4 attempt 1 output: hello\n"])
+    }
+
     @Test func hostileTextStaysOnItsLine() {
         let lines = Lines()
         let logger = Logger(label: "x") { _ in

@@ -50,7 +50,8 @@ import WorkerConformance
         ),
         (
             Self.introduction + Self.start
-                + #"echo '{"type":"checkpoint","job":1,"attempt":1,"id":1,"checkpoint":1}'; read answer; sleep 600"#,
+                + #"echo '{"type":"checkpoint","job":1,"attempt":1,"id":1,"checkpoint":1}'; read answer; "#
+                + #"case $answer in *'"checkpointed"'*) echo '{"type":"failed","job":1,"attempt":1,"code":"a","message":"b"}';; esac; sleep 600"#,
             "refused checkpoint", "it did not answer within 1 seconds (expected the end of attempt 1 of job 1)"
         ),
         (
@@ -72,6 +73,28 @@ import WorkerConformance
         let result = try #require(await conformance.results().first { $0.name == check })
         #expect(result.verdict == .failed)
         #expect(result.reason?.contains(reason) == true, "\(result.reason ?? "")")
+    }
+
+    /// The program answers pings, and never ends an attempt.
+    @Test func whatWaitsForTheSameAnswerIsSkipped() async {
+        let script =
+            Self.introduction
+            + #"while read line; do case $line in *'"ping"'*) echo '{"type":"pong","id":7}';; *'"drain"'*) exit 0;; esac; done"#
+        var conformance = WorkerConformance(command: ["sh", "-c", script])
+        conformance.attemptLimit = .seconds(1)
+        conformance.answerLimit = .seconds(60)
+        let results = await conformance.results()
+        let names = { (verdict: WorkerConformance.Result.Verdict) in
+            results.filter { $0.verdict == verdict }.map(\.name)
+        }
+        #expect(names(.failed) == ["run"])
+        #expect(
+            names(.skipped) == [
+                "unknown kind", "large input", "two attempts", "outputs", "stop", "checkpoint", "refused checkpoint",
+                "foreign checkpoint", "recorded", "check", "clean up", "drain",
+            ])
+        let skipped = results.first { $0.name == "drain" }
+        #expect(skipped?.reason == "the program did not answer in the check run")
     }
 
     @Test func aProgramThatIsMissingFailsTheFirstCheck() async {

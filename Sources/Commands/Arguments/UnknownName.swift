@@ -3,10 +3,15 @@ import Jobs
 
 /// Refuses unknown names and suggests the nearest known one.
 enum UnknownName {
-    /// - Parameter command: Lists the known names.
-    static func check(_ noun: String, _ name: String, among known: [String], see command: String) throws {
+    /// - Parameters:
+    ///   - hint: Another remedy, as a sentence.
+    ///   - command: Lists the known names.
+    static func check(
+        _ noun: String, _ name: String, among known: [String], hint: String = "", see command: String
+    ) throws {
         if known.contains(name) { return }
-        let problem = NearestName.unknown(noun, name, among: known, listing: "there are")
+        var problem = NearestName.unknown(noun, name, among: known, listing: "there are")
+        if !hint.isEmpty { problem += (problem.hasSuffix("?") ? " " : ". ") + hint }
         throw CommandFailure(.noInput, problem, see: command)
     }
 
@@ -18,12 +23,5 @@ enum UnknownName {
         throw CommandFailure(
             .noInput, "Nothing was changed, because there is no such \(noun). See: halyard \(noun)s list",
             details: unknown.map { NearestName.unknown(noun, $0, among: known, listing: "there are") })
-    }
-
-    static func check(queue name: String, among queues: [QueueRecord], hint: String = "") throws {
-        let known = queues.map(\.settings.name)
-        if known.contains(name) { return }
-        let nearest = NearestName.nearest(to: name, among: known).map { "Did you mean \($0)? " } ?? ""
-        throw CommandFailure(.noInput, "There is no queue \(name). \(nearest)\(hint)See: halyard queues list")
     }
 }

@@ -167,9 +167,19 @@ struct Session: Sendable {
         if let daemon = offline.daemon {
             try note("\(daemon)")
         } else {
-            try note(
-                "no daemon is running; jobs shown as running were interrupted and run again when halyardd starts")
+            try note("\(Self.runningWithoutDaemon)")
         }
+    }
+
+    static let runningWithoutDaemon =
+        "no daemon is running; jobs shown as running were interrupted and run again when halyardd starts"
+
+    /// How to start a daemon, if none runs for the session's database; nil if one runs, starts or stops.
+    func startOfMissingDaemon() async throws -> String? {
+        guard case .database(let offline) = backend, offline.daemon == nil else { return nil }
+        // Daemons of other machines may use the database.
+        if offline.isShared, try await control.status().state != .stopped { return nil }
+        return offline.start
     }
 }
 

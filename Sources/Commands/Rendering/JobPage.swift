@@ -57,12 +57,21 @@ struct JobPage {
             (job.state == .ready ? "ready since" : "due", isWaiting ? time(job.dueAt) : nil),
             ("started", time(job.startedAt)), ("cancel asked", time(job.cancelRequestedAt)),
             ("finished", time(job.finishedAt)), ("tries", "\(job.tries) of \(job.maxTries)"),
-            ("rescues", job.rescues > 0 ? "\(job.rescues)" : nil), ("repeats", job.repeats.map { "job \($0)" }),
+            ("counted crashes", crashes), ("repeats", job.repeats.map { "job \($0)" }),
             ("progress", detail.progress.map(ProgressText.line)),
             ("checkpoint", checkpoint), ("log", log),
             ("file", detail.file.map { "\($0.name), \(AmountText.bytes($0.size)), SHA-256 \($0.sha256)" }),
             ("input", job.input.map { "\($0.string.prefix(Self.valueLimit))" }),
         ]
+    }
+
+    /// The crashes that count against the job; the others only if there are any.
+    private var crashes: StyledText? {
+        guard let crashes = detail.crashes else { return nil }
+        let all = detail.attempts.count { $0.outcome == .crashed }
+        let limit = crashes.limit.map { " of at most \($0)" } ?? ""
+        let others = all == crashes.counted ? "" : "; \(all) crash\(all == 1 ? "" : "es") in all"
+        return "\(crashes.counted)\(limit)\(others)"
     }
 
     private var checkpoint: StyledText? {

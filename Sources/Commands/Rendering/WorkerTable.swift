@@ -3,7 +3,7 @@ import Jobs
 
 /// Formats worker programs, one per line, and their processes.
 enum WorkerTable {
-    static func table(_ workers: [WorkerRecord], now: Timestamp) -> Table {
+    static func table(_ workers: [WorkerRecord]) -> Table {
         Table(
             workers,
             [
@@ -17,17 +17,22 @@ enum WorkerTable {
                     let running = worker.processes.reduce(worker.waiting) { $0 + $1.attempts }
                     return "\(running) of \(worker.processLimit * worker.attemptLimit)"
                 },
-                .init("CRASHES", .right) { "\(AmountText.grouped(Int64($0.crashes)))" },
-                .init("STATE") { state(of: $0, now: now) },
+                .init("CRASHES SINCE START", .right) { "\(AmountText.grouped(Int64($0.crashes)))" },
+                .init("STATE") { state(of: $0) },
                 .init("KINDS", shrinks: true) { "\($0.kinds.joined(separator: ", "))" },
             ])
     }
 
-    private static func state(of worker: WorkerRecord, now: Timestamp) -> StyledText {
-        if worker.isRemoved { return "removed, finishes its jobs" }
-        if let until = worker.restsUntil { return "\("rests", .red), starts \(TimeText.relative(until, to: now))" }
-        if worker.problem != nil { return "\("does not run", .red)" }
-        return worker.processes.isEmpty ? "idle" : "\("running", .green)"
+    private static func state(of worker: WorkerRecord) -> StyledText {
+        switch worker.state {
+        case .idle: "idle"
+        case .running: "\("running", .green)"
+        case .checking: "\("starts for a reload", .yellow)"
+        case .starting: "\("is starting again", .yellow)"
+        case .resting: "\("rests", .red)"
+        case .barred: "\("may not run its kinds", .red)"
+        case .removed: "removed, finishes its jobs"
+        }
     }
 
     /// The processes of all workers; nil if there are none.

@@ -26,6 +26,8 @@ extension Halyard {
             var answers: [CancelAnswer] = []
             var failure: ControlProblem?
             var continues = true
+            // Without a daemon, nobody stops a job until the next daemon starts.
+            let start = try await session.startOfMissingDaemon()
             func fail(_ problem: ControlProblem) {
                 if failure == nil { failure = problem } else { failure?.details.append(problem.message) }
             }
@@ -50,7 +52,7 @@ extension Halyard {
                 for answer in given where answer.result == .unknown { fail(.noJob(answer.job)) }
                 if session.isJSON { continue }
                 for answer in given {
-                    if let line = Self.line(answer) { try session.output.line(line) }
+                    if let line = Self.line(answer, hasDaemon: start == nil) { try session.output.line(line) }
                 }
                 if given.isEmpty {
                     try session.output.line("\(piece.name)  nothing to cancel: every job is final")
@@ -60,15 +62,19 @@ extension Halyard {
             if answers.contains(where: { $0.result == .cancelled || $0.result == .requested }) {
                 try session.noteWritten()
             }
+            if let start, answers.contains(where: { $0.result == .requested }) { try session.note("\(start)") }
             if let failure { throw failure }
             return .success
         }
 
         /// Returns nil for a job that does not exist, which is reported as a failure.
-        private static func line(_ answer: CancelAnswer) -> StyledText? {
+        private static func line(_ answer: CancelAnswer, hasDaemon: Bool) -> StyledText? {
             switch answer.result {
             case .cancelled: "\(answer.job)  " + JobState.cancelled.text
-            case .requested: "\(answer.job)  is running; asked to stop"
+            case .requested:
+                hasDaemon
+                    ? "\(answer.job)  is running; asked to stop"
+                    : "\(answer.job)  was interrupted; it is cancelled when a daemon starts"
             case .alreadyFinal(let outcome): "\(answer.job)  was already " + outcome.state.text
             case .unknown: nil
             }

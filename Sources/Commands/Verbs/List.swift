@@ -68,7 +68,10 @@ extension Halyard {
 
         /// Refuses unknown names. An empty list because of a mistyped name would look like good news.
         private func refuseUnknownNames(_ session: Session) async throws {
-            if let queue { try UnknownName.check(queue: queue, among: try await session.control.queues()) }
+            if let queue {
+                let known = try await session.control.queues().map(\.settings.name)
+                try UnknownName.check("queue", queue, among: known, see: "halyard queues list")
+            }
             if definition != nil || kind != nil {
                 let known = try await session.control.definitions()
                 let see = "halyard definitions list"

@@ -34,7 +34,7 @@ extension Halyard {
 
         func run(in session: Session) async throws -> ExitCode {
             guard let result = try await session.control.result(job) else {
-                throw CommandFailure(.jobOpen, "Job \(job) is not final yet. Wait for it with: halyard wait \(job)")
+                throw try await open(session)
             }
             if let file, result.outcome == .succeeded {
                 try await write(to: file, session)
@@ -48,6 +48,24 @@ extension Halyard {
                 }
             }
             return ExitCode(states: [result.outcome.state])
+        }
+
+        /// The failure for a job that is not final, with what must happen before it is.
+        private func open(_ session: Session) async throws -> CommandFailure {
+            if let start = try await session.startOfMissingDaemon() {
+                let record = try await session.control.job(job).job
+                let next =
+                    switch (record.state, record.cancelRequestedAt) {
+                    case (.running, nil): "it was interrupted, and runs again when a daemon starts"
+                    case (.running, _): "it was interrupted, and is cancelled when a daemon starts"
+                    default: "it does not run until a daemon starts"
+                    }
+                return CommandFailure(.jobOpen, "Job \(job) is not final yet, and no daemon runs: \(next). \(start)")
+            }
+            if case .database(let offline) = session.backend, let daemon = offline.daemon {
+                return CommandFailure(.jobOpen, "Job \(job) is not final yet; \(daemon).")
+            }
+            return CommandFailure(.jobOpen, "Job \(job) is not final yet. Wait for it with: halyard wait \(job)")
         }
 
         private func write(to path: String, _ session: Session) async throws {

@@ -117,13 +117,13 @@ extension Halyard {
         private static func change(
             _ changes: [QueueChange], creating: Bool = false, in session: Session
         ) async throws -> ExitCode {
-            let known = try await session.control.queues()
+            let known = try await session.control.queues().map(\.settings.name)
             // Check all names before any queue is changed. The change itself checks again whether the queue
             // exists.
             for change in changes where !creating {
                 try UnknownName.check(
-                    queue: change.name, among: known,
-                    hint: change.isPaused == nil ? "To create it, add --create. " : "")
+                    "queue", change.name, among: known,
+                    hint: change.isPaused == nil ? "To create it, add --create." : "", see: "halyard queues list")
             }
             var queues: [QueueRecord] = []
             for change in changes { queues.append(try await session.control.change(change, create: creating)) }

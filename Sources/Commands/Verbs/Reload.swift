@@ -10,13 +10,16 @@ extension Halyard {
             discussion: """
                 If a setting that changed needs a restart, nothing changes either, and the message names the setting. The reload \
                 is carried out if a worker program that did not change cannot run now; the message says why it cannot.
+
+                The daemon starts each worker program to learn its kinds, and waits up to 20 seconds for each, all at the same \
+                time. While it waits, a message names the worker.
                 """)
 
         @OptionGroup var common: CommonOptions
 
         func run(in session: Session) async throws -> ExitCode {
             try session.requireDaemon("Reloading")
-            let report = try await session.control.reload()
+            let report = try await Self.reload(session)
             var answer = JSONObject()
             answer["reloaded"] = JSONText(boolean: true)
             if !report.problems.isEmpty {
@@ -27,6 +30,45 @@ extension Halyard {
                 for problem in report.problems { try session.note("\(problem)") }
             }
             return .success
+        }
+
+        /// Reloads, and meanwhile reports the workers that the daemon waits for.
+        private static func reload(_ session: Session) async throws -> ReloadReport {
+            try await withThrowingTaskGroup(of: ReloadReport?.self) { group in
+                group.addTask { try await session.control.reload() }
+                if !session.isJSON {
+                    group.addTask {
+                        try await noteWaits(session)
+                        return nil
+                    }
+                }
+                defer { group.cancelAll() }
+                while let result = try await group.next() { if let result { return result } }
+                throw CancellationError()
+            }
+        }
+
+        /// Prints a note about each worker that has not introduced itself yet, until the task is cancelled.
+        private static func noteWaits(_ session: Session) async throws {
+            var noted: Set<String> = []
+            do {
+                while true {
+                    // The daemon gives no signal when a reload begins to wait. Most reloads end before the first look.
+                    try await Task.sleep(for: .milliseconds(500), clock: .continuous)
+                    for worker in try await session.control.workers() {
+                        guard let until = worker.checkedUntil, noted.insert(worker.name).inserted else { continue }
+                        // A started second counts as one.
+                        let rest = max(until - session.now, .zero) + .milliseconds(999)
+                        try session.note(
+                            "waiting up to \(TimeText.coarse(rest)) for worker \(worker.name) to introduce itself")
+                    }
+                }
+            } catch is CancellationError {
+                return
+            } catch is ControlProblem {
+                // The reload itself reports why the daemon does not answer.
+                return
+            }
         }
     }
 }

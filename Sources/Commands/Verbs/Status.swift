@@ -1,5 +1,6 @@
 import ArgumentParser
 import ControlProtocol
+import Jobs
 import Stores
 
 extension Halyard {
@@ -18,21 +19,27 @@ extension Halyard {
             // A daemon that recovers already listens, but answers only when it is ready.
             let connector = Connector(common, surroundings, timeout: surroundings.statusPatience)
             let session = try await connector.open(.reading)
-            let report: StatusReport
+            let (report, start): (StatusReport, String?)
             do {
-                report = try await Self.report(session)
+                (report, start) = try await Self.report(session)
             } catch let problem as ControlProblem where problem.code == .unavailable {
-                report = try await Self.report(try await connector.openDatabase(insteadOf: problem))
+                (report, start) = try await Self.report(try await connector.openDatabase(insteadOf: problem))
             }
             if common.json {
                 try surroundings.output.json(report.json)
             } else {
                 try StatusPage.write(report, now: surroundings.now(), to: surroundings.output)
             }
+            if report.state == .stopped, let start {
+                let isAnyRunning = report.counts[.running] > 0
+                try surroundings.note(
+                    "\(isAnyRunning ? Session.runningWithoutDaemon : "no daemon is running, so no job runs"). \(start)")
+            }
             return .success
         }
 
-        private static func report(_ session: Session) async throws -> StatusReport {
+        /// Returns the report and, if the database was read without a daemon, how to start one.
+        private static func report(_ session: Session) async throws -> (StatusReport, start: String?) {
             var report: StatusReport
             do {
                 report = try await session.control.status()
@@ -41,11 +48,12 @@ extension Halyard {
                 throw error
             }
             await session.close()
-            guard case .database(let offline) = session.backend, let daemon = offline.daemon else { return report }
+            guard case .database(let offline) = session.backend else { return (report, nil) }
+            guard let daemon = offline.daemon else { return (report, offline.start) }
             report.state = .unreachable
             report.pid = offline.holder?.pid
             report.problems.append(daemon)
-            return report
+            return (report, nil)
         }
     }
 }

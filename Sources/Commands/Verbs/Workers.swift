@@ -13,8 +13,9 @@ extension Halyard {
             static let configuration = CommandConfiguration(
                 commandName: "list", abstract: "List the worker programs of the daemon and their processes.",
                 discussion: """
-                    A worker rests after one of its processes fails to start, or after several crash within a minute. Its jobs \
-                    wait until it starts again; the problem below the tables says why.
+                    A worker rests after one of its processes fails to start, or after five end within a minute although nobody \
+                    asked them to. Its jobs wait until it starts again; the problem below the tables says why, and when. The \
+                    crashes are counted since the daemon started.
                     """)
 
             @OptionGroup var common: CommonOptions
@@ -23,7 +24,7 @@ extension Halyard {
                 try session.requireDaemon("Listing the workers")
                 let workers = try await session.control.workers()
                 try session.print(workers) { output in
-                    try output.table(WorkerTable.table(workers, now: session.now))
+                    try output.table(WorkerTable.table(workers))
                     if let processes = WorkerTable.processes(workers, now: session.now) {
                         try output.line("")
                         try output.table(processes)
@@ -41,8 +42,9 @@ extension Halyard {
                 commandName: "test", abstract: "Check that a program follows the protocol of workers.",
                 discussion: """
                     Starts the program several times in the place of the daemon, lets it run small jobs, and prints each rule that it \
-                    follows or breaks, and how a job with the given input ended. The program's standard error stays visible. Needs no daemon. The exit code is 65 if a check \
-                    failed.
+                    follows or breaks, and how a job with the given input ended. The program's standard error stays visible. If the program does not answer a check in time, \
+                    the checks that wait for the same answer are skipped. On a terminal, the name of the running check is shown. \
+                    Needs no daemon. The exit code is 65 if a check failed.
 
                     halyard workers test --input '{"width": 320}' -- /usr/lib/photos/worker --verbose
                     """)
@@ -95,9 +97,14 @@ extension Halyard {
                 if let input { conformance.input = try Self.json(input, of: "--input") }
                 if let limit = timeout.flatMap({ Duration(human: $0) }) { conformance.attemptLimit = limit }
                 var results: [WorkerConformance.Result] = []
-                let hasPassed = try conformance.run { result in
+                var block = LiveBlock(surroundings.output)
+                let isLive = surroundings.output.isTerminal && !common.json
+                let hasPassed = try conformance.run { name in
+                    if isLive { try block.draw(["\("checking", .dim) \(name)"], below: []) }
+                } _: { result in
                     results.append(result)
                     if common.json { return }
+                    if isLive { return try block.draw([], below: [Self.line(result)]) }
                     try surroundings.output.line(Self.line(result))
                     try surroundings.output.flush()
                 }

@@ -1,17 +1,24 @@
 import Jobs
 import OperationTypes
 
-/// Encoded as the job's own fields plus `progress`, `result`, `attempts`, `dependencies`, `dependents`, `checkpoint`, `log`
-/// and `file`.
+/// Encoded as the job's own fields plus `progress`, `result`, `attempts`, `crashes`, `dependencies`, `dependents`,
+/// `checkpoint`, `log` and `file`.
 extension JobDetail: WireRecord {
     init(_ fields: inout some RecordFields<Self>) throws(ShapeProblem) {
         let job = try fields.part(\.job)
         let progress = try fields("progress", \.progress)
         try self.init(
             job: job, result: fields("result", \.result), attempts: fields("attempts", \.attempts),
-            dependencies: fields("dependencies", \.dependencies), dependents: fields("dependents", \.dependents),
+            crashes: fields("crashes", \.crashes), dependencies: fields("dependencies", \.dependencies),
+            dependents: fields("dependents", \.dependents),
             progress: progress, checkpoint: fields("checkpoint", \.checkpoint), log: fields("log", \.log),
             file: fields("file", \.file))
+    }
+}
+
+extension CrashReport: WireRecord {
+    init(_ fields: inout some RecordFields<Self>) throws(ShapeProblem) {
+        try self.init(counted: fields("counted", \.counted), limit: fields("limit", \.limit))
     }
 }
 

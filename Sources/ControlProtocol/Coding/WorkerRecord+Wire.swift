@@ -8,7 +8,8 @@ extension WorkerRecord: WireRecord {
             attemptLimit: fields("attempt_limit", \.attemptLimit), processes: fields("processes", \.processes),
             waiting: fields("waiting", \.waiting), crashes: fields("crashes", \.crashes),
             restsUntil: fields("rests_until", \.restsUntil), problem: fields("problem", \.problem),
-            isRemoved: fields.optional("removed") { $0.isRemoved ? true : nil } ?? false)
+            isRemoved: fields.optional("removed") { $0.isRemoved ? true : nil } ?? false,
+            checkedUntil: fields("checked_until", \.checkedUntil))
     }
 }
 

@@ -30,7 +30,10 @@ extension CallingControl {
 
     @discardableResult
     public func reload() async throws(ControlProblem) -> ReloadReport {
-        let body = try await send(Call(.post, "reload"))
+        var call = Call(.post, "reload")
+        // The daemon waits until each worker program has introduced itself.
+        call.extraTime = .seconds(60)
+        let body = try await send(call)
         // An earlier release answers without a body.
         return body.isEmpty ? ReloadReport() : try ReloadReport(response: body)
     }

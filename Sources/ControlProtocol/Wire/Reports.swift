@@ -9,6 +9,8 @@ public struct JobDetail: Sendable, Hashable {
     public var result: JobResult?
     /// The ended attempts, the oldest first.
     public var attempts: [AttemptRecord]
+    /// The crashes in which attempts ended; nil if there are none.
+    public var crashes: CrashReport?
     /// The jobs that this job depends on, at most 1,000.
     public var dependencies: [Neighbour]
     /// The jobs that depend on this job, at most 1,000.
@@ -27,19 +29,36 @@ public struct JobDetail: Sendable, Hashable {
 
     /// Creates a detail from its parts.
     public init(
-        job: JobRecord, result: JobResult?, attempts: [AttemptRecord], dependencies: [Neighbour],
-        dependents: [Neighbour], progress: OperationProgress?, checkpoint: Checkpoint? = nil, log: LogReport? = nil,
+        job: JobRecord, result: JobResult?, attempts: [AttemptRecord], crashes: CrashReport? = nil,
+        dependencies: [Neighbour], dependents: [Neighbour], progress: OperationProgress?, checkpoint: Checkpoint? = nil,
+        log: LogReport? = nil,
         file: FileReport? = nil
     ) {
         self.job = job
         self.result = result
         self.attempts = attempts
+        self.crashes = crashes
         self.dependencies = dependencies
         self.dependents = dependents
         self.progress = progress
         self.checkpoint = checkpoint
         self.log = log
         self.file = file
+    }
+}
+
+/// The crashes in which attempts of a job ended.
+public struct CrashReport: Sendable, Hashable {
+    /// The number of crashes that count against the job, because no other job ran in the process. Ten unexplained ends
+    /// of a process count as one crash.
+    public var counted: Int
+    /// The number of counted crashes that the job may cause; the next one fails it. Nil if no daemon answered.
+    public var limit: Int?
+
+    /// Creates a report.
+    public init(counted: Int, limit: Int? = nil) {
+        self.counted = counted
+        self.limit = limit
     }
 }
 

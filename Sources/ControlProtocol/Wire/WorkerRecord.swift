@@ -24,6 +24,37 @@ public struct WorkerRecord: Sendable, Hashable {
     public var problem: String?
     /// Whether a reload has removed the program from the configuration. Its processes finish their attempts.
     public var isRemoved: Bool
+    /// The time limit of a process that a running reload has started, to learn how the program answers; nil if no reload
+    /// waits for the program.
+    public var checkedUntil: Timestamp?
+
+    /// The states of a program, of which each excludes the others. If there is a ``problem``, it explains the state.
+    public enum State: Sendable, Hashable {
+        /// Nothing prevents the program from running, but it has no process now.
+        case idle
+        /// Processes of the program run.
+        case running
+        /// A reload has started a process of a program that the configuration did not contain before.
+        case checking
+        /// The program could not run. After a rest, it is starting again.
+        case starting
+        /// The program starts again after a wait.
+        case resting
+        /// The program may not run the kinds that it announced.
+        case barred
+        /// A reload has removed the program, and its processes finish their attempts.
+        case removed
+    }
+
+    /// The state of the program.
+    public var state: State {
+        if isRemoved { return .removed }
+        if restsUntil != nil { return .resting }
+        // The kinds of a program are unknown until it has run once.
+        if problem != nil { return kinds.isEmpty ? .starting : .barred }
+        if !processes.isEmpty { return .running }
+        return checkedUntil != nil && kinds.isEmpty ? .checking : .idle
+    }
 
     /// A process of a worker program.
     public struct Process: Sendable, Hashable {
@@ -58,7 +89,7 @@ public struct WorkerRecord: Sendable, Hashable {
     public init(
         name: String, version: String? = nil, kinds: [String] = [], processLimit: Int, attemptLimit: Int,
         processes: [Process] = [], waiting: Int = 0, crashes: Int = 0, restsUntil: Timestamp? = nil,
-        problem: String? = nil, isRemoved: Bool = false
+        problem: String? = nil, isRemoved: Bool = false, checkedUntil: Timestamp? = nil
     ) {
         self.name = name
         self.version = version
@@ -71,5 +102,6 @@ public struct WorkerRecord: Sendable, Hashable {
         self.restsUntil = restsUntil
         self.problem = problem
         self.isRemoved = isRemoved
+        self.checkedUntil = checkedUntil
     }
 }

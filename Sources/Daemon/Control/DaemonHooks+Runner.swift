@@ -40,6 +40,7 @@ extension DaemonHooks {
             },
             workers: { workers.records(now: wallClock()) },
             waitForWorker: { kind, isSuspect in workers.wait(of: kind, isSuspect: isSuspect) },
-            reload: reload, beginInputCheck: beginInputCheck, spool: spool, files: files)
+            reload: reload, beginInputCheck: beginInputCheck, spool: spool, files: files,
+            maxCrashes: runner.maxRescues)
     }
 }

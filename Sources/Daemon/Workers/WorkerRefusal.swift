@@ -1,4 +1,5 @@
 import WorkerProtocol
+import Workers
 
 /// The reason why the configuration of a worker cannot be used, as a sentence that begins with its place.
 struct WorkerRefusal: Sendable, Hashable {
@@ -22,5 +23,14 @@ extension DaemonConfiguration {
     /// - Parameter clause: A clause that follows the name.
     func sentence(about worker: String, _ clause: String) -> String {
         "\(places.place(ofWorker: worker)): workers.\(worker) \(clause)"
+    }
+}
+
+extension WorkerSet.Answer {
+    init(_ problem: WorkerProblem) {
+        switch problem {
+        case .refused(let refusals): self = .refused(refusals)
+        case .unusable(let reason): self = .unusable(reason)
+        }
     }
 }

@@ -6,7 +6,18 @@ import Workers
 extension WorkerSet {
     /// The programs and their processes, for people and programs.
     func records(now: Timestamp) -> [WorkerRecord] {
-        snapshots.map { worker, problem in WorkerRecord(worker, problem: problem, now: now) }
+        var records = snapshots.map { worker, problem in WorkerRecord(worker, problem: problem, now: now) }
+        for check in checks.all {
+            let program = check.program
+            let index = records.firstIndex { $0.name == program.name } ?? records.endIndex
+            if index == records.endIndex {
+                records.append(
+                    WorkerRecord(
+                        name: program.name, processLimit: program.processes, attemptLimit: program.attempts))
+            }
+            records[index].checkedUntil = check.until
+        }
+        return records
             + removed.map { worker in
                 var record = WorkerRecord(worker, problem: nil, now: now)
                 record.isRemoved = true

@@ -52,6 +52,8 @@ final class WorkerSet: Sendable {
 
     /// Wakes when ``registry`` has changed.
     let changes = Wakeups()
+    /// The programs whose answers reloads wait for.
+    let checks = PendingChecks()
     /// Runs the kind `program`.
     let programs: ProgramHost
     /// The kinds that no worker program runs.
@@ -250,7 +252,9 @@ final class WorkerSet: Sendable {
         _ configuration: DaemonConfiguration, in surroundings: DaemonSurroundings
     ) async throws(ConfigurationProblem) -> Plan {
         let programs = configuration.workerPrograms(in: surroundings)
-        let answers = await Self.all(programs) { [logger, groups] program -> Answer in
+        let answers = await Self.all(programs) { [logger, groups, checks] program -> Answer in
+            let check = checks.begin(program, now: wallClock())
+            defer { checks.end(check) }
             do throws(WorkerProblem) {
                 return .kinds(
                     try await WorkerHost.check(program, version: Version.current, groups: groups, logger: logger))
@@ -385,15 +389,6 @@ final class WorkerSet: Sendable {
             var results: [Int: Value] = [:]
             for await (index, value) in group { results[index] = value }
             return elements.indices.compactMap { results[$0] }
-        }
-    }
-}
-
-extension WorkerSet.Answer {
-    fileprivate init(_ problem: WorkerProblem) {
-        switch problem {
-        case .refused(let refusals): self = .refused(refusals)
-        case .unusable(let reason): self = .unusable(reason)
         }
     }
 }

@@ -17,25 +17,48 @@ package struct CrashCount: Sendable, Hashable {
         self.unexplainedAlone = unexplainedAlone
     }
 
-    /// Adds a crash.
+    /// The number of crashes that count against the job.
+    package var counted: Int { alone + unexplainedAlone / LastEnd.unexplainedPerCrash }
+
+    /// Adds a crash of a job.
     ///
     /// - Parameter maxCrashes: The number of crashes alone that the job may cause.
     /// - Returns: The failure with which the job ends now; nil if the job may run again.
-    package mutating func add(isExplained: Bool, isAlone: Bool, maxCrashes: Int) -> JobFailure? {
+    package mutating func add(
+        of job: JobID, isExplained: Bool, isAlone: Bool, maxCrashes: Int
+    ) -> JobFailure? {
         inARow += 1
         guard isAlone else { return nil }
         if isExplained { alone += 1 } else { unexplainedAlone += 1 }
-        let weight = alone + unexplainedAlone / LastEnd.unexplainedPerCrash
-        return weight > maxCrashes ? .crashed(times: alone + unexplainedAlone) : nil
+        return counted > maxCrashes
+            ? .crashed(job, times: alone + unexplainedAlone, maxCrashes: maxCrashes) : nil
+    }
+}
+
+extension CrashCount {
+    /// Counts the crashes among the ended attempts of a job, the oldest first.
+    package init(of attempts: [AttemptRecord]) {
+        self.init()
+        for attempt in attempts {
+            guard attempt.outcome == .crashed else {
+                if attempt.outcome != .interrupted { inARow = 0 }
+                continue
+            }
+            inARow += 1
+            guard let detail = attempt.error?.detail.flatMap(JSONObject.init), detail["beside"]?.string == "0" else {
+                continue
+            }
+            if detail["cause"] == nil { unexplainedAlone += 1 } else { alone += 1 }
+        }
     }
 }
 
 extension JobFailure {
-    fileprivate static func crashed(times: Int) -> JobFailure {
+    fileprivate static func crashed(_ job: JobID, times: Int, maxCrashes: Int) -> JobFailure {
         JobFailure(
             code: Code.crashed,
             message:
-                "The process that ran it ended \(times) times while only this job was running. See its attempts and the journal, correct the cause, then retry it."
+                "The process that ran it ended \(times == 1 ? "once" : "\(times) times") while only this job was running; max_rescues in the daemon's configuration allows \(maxCrashes) counted crashes. See its attempts and the journal, correct the cause, then run it again with \"halyard retry \(job)\"."
         )
     }
 

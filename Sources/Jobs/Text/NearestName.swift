@@ -20,7 +20,7 @@ public enum NearestName {
     }
 
     /// A message such as `unknown field "titel"; did you mean "title"?`. If no candidate is near, it lists all
-    /// candidates, up to 20.
+    /// candidates, up to 20, in alphabetical order.
     ///
     /// - Parameter listing: The words before the list, such as `the fields are`; nil for no list.
     public static func unknown(
@@ -29,7 +29,7 @@ public enum NearestName {
         let start = "unknown \(noun) \"\(name)\""
         if let nearest = nearest(to: name, among: candidates) { return start + "; did you mean \"\(nearest)\"?" }
         guard let listing, !candidates.isEmpty, candidates.count <= 20 else { return start }
-        return start + "; \(listing) " + candidates.joined(separator: ", ")
+        return start + "; \(listing) " + candidates.sorted().joined(separator: ", ")
     }
 
     private static let maxLength = 128

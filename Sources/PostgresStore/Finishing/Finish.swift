@@ -122,7 +122,8 @@ extension Writer {
             // Other crashes count against no job.
             if crash.others == 0 {
                 var crashes = try earlierCrashes(of: [job.row.job])[job.row.job] ?? CrashCount()
-                failure = crashes.add(isExplained: crash.isExplained, isAlone: true, maxCrashes: maxCrashes)
+                failure = crashes.add(
+                    of: job.row.job, isExplained: crash.isExplained, isAlone: true, maxCrashes: maxCrashes)
             }
             return (EndedAttempt(.crashed, crash.countedFailure), NextStep(afterCrashOf: job, failure: failure))
         }

@@ -74,7 +74,8 @@ extension Writer {
             var failure: JobFailure?
             if lastEnd.isCrash {
                 failure = crashes.add(
-                    isExplained: lastEnd != .unexplained, isAlone: company.isNone, maxCrashes: request.maxRescues)
+                    of: job, isExplained: lastEnd != .unexplained, isAlone: company.isNone,
+                    maxCrashes: request.maxRescues)
             }
             let trial = CrashTrials.Trial(of: job, afterCrashes: crashes.inARow)
             let next = NextStep(afterCrashOf: orphan, failure: failure)

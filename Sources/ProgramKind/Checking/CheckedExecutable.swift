@@ -24,7 +24,11 @@ struct CheckedExecutable: ~Copyable {
         if roots.isEmpty { throw .noRoots }
         if path.split(separator: "/").contains("..") { throw .namesParent(path: path, place: Self.resolved(path)) }
         if Self.isRoot(path, roots) { throw .notRegular(path: path) }
-        guard Self.isBeneath(path, roots) else { throw .outsideRoots(path: path, roots: roots) }
+        guard Self.isBeneath(path, roots) else {
+            // On many systems, /bin is a link to /usr/bin.
+            let place = Self.resolved(path).flatMap { Self.isBeneath($0, roots) ? $0 : nil }
+            throw .outsideRoots(path: path, roots: roots, place: place)
+        }
         let walk = try Walk()
         try walk.follow(path)
         // A root may itself be a symbolic link.

@@ -16,9 +16,13 @@ public struct JobProgramFiles: ProgramFiles {
     public var folder: String { files.folder }
 
     public func beginLog(of lease: Lease, limit: Int) throws -> any ProgramLog {
-        let metadata: Logger.Metadata = ["HALYARD_JOB": "\(lease.job)", "HALYARD_ATTEMPT": "\(lease.attempt)"]
+        let metadata: Logger.Metadata = [
+            "HALYARD_JOB": "\(lease.job)", "HALYARD_ATTEMPT": "\(lease.attempt)", "HALYARD_STREAM": "output",
+        ]
         return try files.beginLog(of: lease, limit: limit) { [logger] lines in
-            for line in lines { logger.info("job \(lease.job): \(line)", metadata: metadata) }
+            for line in lines {
+                logger.info("job \(lease.job) attempt \(lease.attempt) output: \(line)", metadata: metadata)
+            }
         }
     }
 

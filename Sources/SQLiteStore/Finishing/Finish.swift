@@ -60,7 +60,8 @@ extension Writer {
             // Other crashes count against no job.
             if crash.others == 0 {
                 var crashes = try earlierCrashes(of: lease.job)
-                failure = crashes.add(isExplained: crash.isExplained, isAlone: true, maxCrashes: maxCrashes)
+                failure = crashes.add(
+                    of: lease.job, isExplained: crash.isExplained, isAlone: true, maxCrashes: maxCrashes)
             }
             next = Next(afterCrashOf: running, failure: failure)
         }

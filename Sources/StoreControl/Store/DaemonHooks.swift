@@ -69,6 +69,8 @@ public struct DaemonHooks: Sendable {
     public var spool: Spool?
     /// The files of jobs, shared with the kinds that write them; nil for the folder `files` next to the database.
     public var files: JobFiles?
+    /// The number of counted crashes that a job may cause; nil if it is unknown.
+    public var maxCrashes: Int?
 
     /// Creates hooks. Without further arguments there is no progress, there are no workers, a reload does nothing, and
     /// inputs are not checked.
@@ -84,7 +86,7 @@ public struct DaemonHooks: Sendable {
         },
         reload: @escaping @Sendable () async throws(ControlProblem) -> ReloadReport = { ReloadReport() },
         beginInputCheck: (@Sendable () -> InputCheck)? = nil,
-        spool: Spool? = nil, files: JobFiles? = nil
+        spool: Spool? = nil, files: JobFiles? = nil, maxCrashes: Int? = nil
     ) {
         self.condition = condition
         self.progress = progress
@@ -95,5 +97,6 @@ public struct DaemonHooks: Sendable {
         self.beginInputCheck = beginInputCheck
         self.spool = spool
         self.files = files
+        self.maxCrashes = maxCrashes
     }
 }

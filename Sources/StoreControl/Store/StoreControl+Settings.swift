@@ -26,7 +26,7 @@ extension StoreControl {
         }
     }
 
-    private func unknown(_ name: String, among names: [String]) -> ControlProblem {
+    private func unknown(_ name: String, among names: some Collection<String>) -> ControlProblem {
         ControlProblem(
             .unknownQueue, sentence(NearestName.unknown("queue", name, among: names, listing: "the queues are")))
     }
@@ -56,7 +56,7 @@ extension StoreControl {
         _ queue: QueueChange, create: Bool, checkedBy catalog: Catalog
     ) async throws(ControlProblem) -> ChangeOutcome<QueueRecord> {
         let names = Set(catalog.definitions.queues.map(\.name)).union([QueueSettings.defaultName])
-        if !create, !names.contains(queue.name) { throw unknown(queue.name, among: names.sorted()) }
+        if !create, !names.contains(queue.name) { throw unknown(queue.name, among: names) }
         let problems = catalog.check(DefinitionChange(queues: [queue]))
         if let problem = problems.first {
             throw ControlProblem(

@@ -67,14 +67,20 @@ public final class StoreControl: JobControl {
         do throws(StoreError) {
             let dependencies = try await store.dependencies(of: id, onlyOpen: false, limit: Self.maxNeighbours)
             let dependents = try await store.dependents(of: id, limit: Self.maxNeighbours)
+            let attempts = try await store.attempts(of: id)
             return JobDetail(
-                job: job, result: try await store.result(of: id), attempts: try await store.attempts(of: id),
+                job: job, result: try await store.result(of: id), attempts: attempts, crashes: crashes(in: attempts),
                 dependencies: dependencies.jobs, dependents: dependents,
                 progress: job.state == .running ? daemon?.progress(id) : nil,
                 checkpoint: job.state.isFinal ? nil : try await store.checkpoint(of: id), log: log, file: file)
         } catch {
             throw ControlProblem(error)
         }
+    }
+
+    private func crashes(in attempts: [AttemptRecord]) -> CrashReport? {
+        guard attempts.contains(where: { $0.outcome == .crashed }) else { return nil }
+        return CrashReport(counted: CrashCount(of: attempts).counted, limit: daemon?.maxCrashes)
     }
 
     /// The maximum number of dependencies, and of dependents, that are shown with a job. The job's graph shows all.

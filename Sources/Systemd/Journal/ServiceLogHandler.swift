@@ -4,7 +4,8 @@ import Logging
 /// Writes each message to the journal, or as one line, by default to standard error.
 ///
 /// In the journal, each metadata key is a field, so that `journalctl HALYARD_JOB=42` shows all messages about a job. A
-/// message that the journal does not accept is written as a line.
+/// message that the journal does not accept is written as a line. A message with the key `HALYARD_STREAM` is output of
+/// another program; as a line, it has no metadata, which could be mistaken for output.
 public struct ServiceLogHandler: LogHandler {
     /// The form of a line.
     public enum Style: Sendable, Hashable {
@@ -79,6 +80,8 @@ public struct ServiceLogHandler: LogHandler {
             case .levelPrefix: "<\(event.level.priority)>"
             }
         line += event.text.singleLine
+        // The message begins with the origin of a line that another program wrote, and ends with that line.
+        if metadata["HALYARD_STREAM"] != nil { return write(line + "\n") }
         for (key, value) in metadata.sorted(by: { $0.key < $1.key })
         where key != "HALYARD_EVENT" && key != "HALYARD_ERROR" {
             // The message already names these values.

@@ -34,6 +34,9 @@ extension WorkerHost {
         }
     }
 
+    /// The time that a process has to introduce itself.
+    public static var introductionLimit: Duration { Dispatcher.Limits().introduction }
+
     /// Starts a separate process of a program, and returns its introduction. No other processes are affected.
     ///
     /// - Throws: ``WorkerProblem``.

@@ -210,6 +210,8 @@ public final class WorkerHost: KindHost {
 
     /// The metadata of every log entry about the program.
     var metadata: Logger.Metadata { ["HALYARD_WORKER": "\(name)"] }
+    /// The metadata of each line that the program wrote.
+    private var streamMetadata: Logger.Metadata { metadata.merging(["HALYARD_STREAM": "stderr"]) { $1 } }
     /// The program's name.
     var name: String { core.withLock(\.program.name) }
 
@@ -266,7 +268,7 @@ public final class WorkerHost: KindHost {
             message: { [self] in receive($0, from: worker) },
             violated: { [self] problem in violated(worker, problem) },
             logged: { [self] lines in
-                for line in lines { logger.notice("worker \(name): \(line)", metadata: metadata) }
+                for line in lines { logger.notice("worker \(name) stderr: \(line)", metadata: streamMetadata) }
             },
             exited: { [self] exit, lines in exited(worker, exit, lines) })
     }

@@ -55,10 +55,26 @@ import Testing
         let workers = Samples.workers
         try Golden.expect(
             Capture.text { output in
-                try output.table(WorkerTable.table(workers, now: now))
+                try output.table(WorkerTable.table(workers))
                 try output.table(try #require(WorkerTable.processes(workers, now: now)))
             }, "workers.txt")
         #expect(WorkerTable.processes([workers[2]], now: now) == nil)
+    }
+
+    @Test func theStateOfAWorkerAgreesWithItsProblem() {
+        func record(_ kinds: [String] = [], _ problem: String? = nil, rests: Bool = false) -> WorkerRecord {
+            WorkerRecord(
+                name: "w", kinds: kinds, processLimit: 1, attemptLimit: 1, restsUntil: rests ? now : nil,
+                problem: problem)
+        }
+        #expect(record().state == .idle)
+        #expect(
+            record(["k"], "worker w exited; its jobs wait, and it starts again in 4s", rests: true).state == .resting)
+        #expect(record([], "worker w exited; its jobs wait, and it is starting again").state == .starting)
+        #expect(record(["k"], "worker w announces the kind k, which another runs; its jobs wait").state == .barred)
+        var new = record()
+        new.checkedUntil = now + .seconds(20)
+        #expect(new.state == .checking)
     }
 
     @Test func theStatusIsAPage() throws {

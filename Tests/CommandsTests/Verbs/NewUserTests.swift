@@ -121,7 +121,7 @@ import Testing
     // MARK: Names and numbers
 
     @Test(arguments: [
-        (["--queue", "slwo"], "There is no queue slwo. Did you mean slow? See: halyard queues list"),
+        (["--queue", "slwo"], "Unknown queue \"slwo\"; did you mean \"slow\"? See: halyard queues list"),
         (
             ["--definition", "unfrl"],
             "Unknown definition \"unfrl\"; did you mean \"unfurl\"? See: halyard definitions list"

@@ -11,14 +11,14 @@ import Testing
         let shop = try await Workshop()
         let typo = try await shop.run("queues", "pause", "slwo")
         #expect(typo.code == .noInput)
-        #expect(typo.errors == "halyard: There is no queue slwo. Did you mean slow? See: halyard queues list\n")
+        #expect(typo.errors == "halyard: Unknown queue \"slwo\"; did you mean \"slow\"? See: halyard queues list\n")
         #expect(try await shop.run("queues", "pause", "slow").output.contains("paused"))
         #expect(try await shop.run("queues", "resume", "slow").output.contains("open"))
         let set = try await shop.run("queues", "set", "slwo", "--limit", "32")
         #expect(set.code == .noInput)
         #expect(
             set.errors
-                == "halyard: There is no queue slwo. Did you mean slow? To create it, add --create. See: halyard queues list\n"
+                == "halyard: Unknown queue \"slwo\"; did you mean \"slow\"? To create it, add --create. See: halyard queues list\n"
         )
         #expect(try await shop.withStore { try await $0.queues().map(\.settings.name) } == ["default", "slow"])
         let made = try await shop.run("queues", "set", "fast", "--limit", "32", "--create")

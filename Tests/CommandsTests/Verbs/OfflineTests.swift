@@ -120,7 +120,7 @@ import Testing
         #expect(json.code == .jobOpen)
         #expect(json.output.isEmpty)
         let problem = try ControlProblem(json: JSONText(checking: Array(json.errors.utf8)))
-        #expect(problem.code == .conflict && problem.message.contains("halyard wait 1"))
+        #expect(problem.code == .conflict && problem.message.contains("no daemon runs"))
         try await shop.runReadyJobs { id in
             id == JobID(1)
                 ? .succeeded(JSONText(trusted: Array(#"{"url":"http://final/"}"#.utf8)))

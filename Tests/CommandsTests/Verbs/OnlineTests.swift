@@ -259,6 +259,25 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(2)))
+    func aReloadNamesTheWorkerThatItWaitsFor() async throws {
+        let shop = try await Workshop()
+        let slow = WorkerRecord(
+            name: "slow", processLimit: 1, attemptLimit: 1, checkedUntil: Samples.now + .seconds(20))
+        let wait = "halyard: waiting up to 20s for worker slow to introduce itself\n"
+        try await RunningDaemon.with(shop) { daemon in
+            let hasAnswered = Latch<Void>()
+            daemon.reloads.wait(for: slow, until: hasAnswered)
+            let errors = Capture()
+            async let run = shop.run(["reload"], errors: errors)
+            await errors.waitFor(wait)
+            hasAnswered.open()
+            let ended = try await run
+            #expect(ended.code == .success)
+            #expect(errors.text == wait + "halyard: the daemon has reloaded\n")
+        }
+    }
+
     @Test func linesGoThroughTheSocket() async throws {
         let shop = try await Workshop()
         try await RunningDaemon.with(shop) { _ in

@@ -36,9 +36,9 @@ struct RunningDaemon: Sendable {
         let hooks = DaemonHooks(
             condition: { .init(state: .running, pid: 42, startedAt: Samples.now) },
             progress: { reports.latest($0) }, observeProgress: { _, observer in reports.observe(observer) },
-            workers: { Samples.workers },
+            workers: { Samples.workers + reloads.checked },
             waitForWorker: { kind, isSuspect in kind == "enrich" ? .worker(problem: "It rests.") : nil },
-            reload: { () throws(ControlProblem) in try reloads.next() },
+            reload: { () throws(ControlProblem) in try await reloads.next() },
             beginInputCheck: {
                 { inputs in
                     inputs.map { input in
@@ -93,7 +93,15 @@ struct RunningDaemon: Sendable {
 
         func answer(_ answer: ReloadReport) { report.withLock { $0 = answer } }
 
-        func next() throws(ControlProblem) -> ReloadReport {
+        private let waiting = Mutex<(worker: WorkerRecord, until: Latch<Void>)?>(nil)
+
+        /// Lets a reload wait for this worker until the latch is open.
+        func wait(for worker: WorkerRecord, until latch: Latch<Void>) { waiting.withLock { $0 = (worker, latch) } }
+
+        var checked: [WorkerRecord] { waiting.withLock { $0.map { [$0.worker] } ?? [] } }
+
+        func next() async throws(ControlProblem) -> ReloadReport {
+            await waiting.withLock { $0?.until }?.uncancellableWait()
             if let refusal = problem.withLock({ $0 }) { throw refusal }
             return report.withLock(\.self)
         }

@@ -21,6 +21,19 @@ import Testing
         )
     }
 
+    /// Programs and pipes get only the results.
+    @Test func theRunningCheckIsShownOnATerminal() async {
+        let arguments = ["--", "sh", "-c", "exit 3"]
+        let (code, output) = await Self.test(arguments, terminal: (200, 50))
+        #expect(code == .data)
+        #expect(output.hasPrefix("checking introduction\n"), "\(output)")
+        #expect(output.contains("failed   introduction: it exited with status 3"), "\(output)")
+        for more in [[], ["--json"]] {
+            #expect(!(await Self.test(more + arguments).1.contains("checking")))
+            #expect(!(await Self.test(["--json"] + more + arguments, terminal: (200, 50)).1.contains("checking")))
+        }
+    }
+
     @Test func theFailureOfTheJobIsPrinted() async throws {
         let input = #"{"action":"fail","text":"no such picture"}"#
         let (code, output) = await Self.test(["--input", input, "--", binary("SampleWorker")])
@@ -45,10 +58,12 @@ import Testing
         #expect(results.count == 19)
     }
 
-    private static func test(_ arguments: [String]) async -> (ExitCode, String) {
+    private static func test(
+        _ arguments: [String], terminal: (width: Int, height: Int)? = nil
+    ) async -> (ExitCode, String) {
         let output = Capture()
         let code = await HalyardCommandLine.run(
-            ["workers", "test"] + arguments, in: .captured(output: output, errors: Capture()))
+            ["workers", "test"] + arguments, in: .captured(output: output, errors: Capture(), terminal: terminal))
         return (code, output.text)
     }
 }

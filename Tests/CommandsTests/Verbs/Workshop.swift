@@ -77,9 +77,8 @@ final class Workshop: Sendable {
     func run(
         _ arguments: [String], input: String? = nil, database: String? = nil,
         terminal: (width: Int, height: Int)? = nil, now: Timestamp = Samples.now, output: Capture = Capture(),
-        lockPatience: Duration = .milliseconds(20), statusPatience: Duration = .seconds(60)
+        errors: Capture = Capture(), lockPatience: Duration = .milliseconds(20), statusPatience: Duration = .seconds(60)
     ) async throws -> Run {
-        let errors = Capture()
         // Writing to a pipe could block one of the few threads that the tests share; a file does not.
         let standardInput = try FileHandle(forReadingFrom: URL(filePath: file(UUID().uuidString, input ?? "")))
         let code = await HalyardCommandLine.run(

@@ -61,7 +61,7 @@ import Testing
         ),
         (
             #"{"jobs":[],"zzzzzzzz":1}"#,
-            "zzzzzzzz: unknown field \"zzzzzzzz\"; the fields are definition, jobs, name, input, queue, priority, after, at, in_ms, key"
+            "zzzzzzzz: unknown field \"zzzzzzzz\"; the fields are after, at, definition, in_ms, input, jobs, key, name, priority, queue"
         ),
     ])
     func wrongSubmissionIsRefusedWithItsReason(json: String, message: String) {

@@ -258,7 +258,10 @@ import Testing
         #expect(try await bed.ask("SELECT error ->> 'code' FROM jobs WHERE job = 1") == "crashed")
         #expect(
             try await bed.ask("SELECT count(*) FROM jobs WHERE state = 'succeeded' AND tries LIKE '1 of %'") == "10")
-        let line = try #require(await daemon.errors.first(containing: "worker hostile: started ")).line
+        let shown = try await bed.halyard("show", "1").output
+        #expect(shown.contains("counted crashes  "), "\(shown)")
+        #expect(shown.contains(" 1 of at most 0") && shown.contains("halyard retry 1"), "\(shown)")
+        let line = try #require(await daemon.errors.first(containing: "worker hostile stderr: started ")).line
         let started = line.split(separator: " ").compactMap { Int($0) }.last
         #expect((1...200).contains(started ?? 0), "\(line)")
         await daemon.stop()

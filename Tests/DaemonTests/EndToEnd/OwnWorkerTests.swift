@@ -285,7 +285,7 @@ import Testing
             #expect(try await worker("sample", in: bed)["attempt_limit"]?.integer == 3)
             // A running attempt keeps its process through a change and through the removal.
             try await enqueue("act", #"{"action": "wait", "text": "I wait"}"#, in: bed)
-            await daemon.errors.first(containing: "worker sample: I wait")
+            await daemon.errors.first(containing: "worker sample stderr: I wait")
             try configure(bed, sample("", ", attempts: 5, processes: 2"))
             #expect(try await bed.halyard("reload").status == .exited(0))
             let changed = try await worker("sample", in: bed)
@@ -359,7 +359,7 @@ import Testing
         try await bed.withDaemon { daemon in
             try await define("act", in: bed)
             for _ in 1...2 { try await enqueue("act", #"{"action": "wait", "text": "I wait"}"#, in: bed) }
-            await daemon.errors.first(containing: "worker sample: I wait")
+            await daemon.errors.first(containing: "worker sample stderr: I wait")
             let why = try await bed.halyard("why", "2").output
             #expect(why.contains("worker sample runs 1 attempt of at most 1"), "\(why)")
         }

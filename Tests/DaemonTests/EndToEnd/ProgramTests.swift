@@ -59,7 +59,7 @@ import Testing
         let bed = try TestBed()
         try bed.configure(Self.roots)
         let sent = "7|ed7002b439e9ac845f22357d822bac1444730fbdb6016d3ec9432297b9ec9f73"
-        try await bed.withDaemon { _ in
+        try await bed.withDaemon { daemon in
             _ = try await apply(
                 """
                   make:
@@ -73,6 +73,9 @@ import Testing
                 """, in: bed)
             try await bed.enqueue("make")
             try await bed.enqueue("read", "--after", "1")
+            // The daemon's log names the origin of the line, and adds nothing that could be mistaken for output.
+            let line = try #require(await daemon.errors.first(containing: "job 1 attempt 1 output: ")).line
+            #expect(line.hasSuffix(" output: working"), "\(line)")
             try await bed.enqueue("send", "--after", "1", "--set", "to=\(bed.server.site)/upload/made")
             try await bed.waitForAllJobs()
             #expect(

@@ -120,7 +120,7 @@ import Testing
                 #"graph "g": two nodes are named "first"; rename one"#,
                 #"graph "g": the node name "2nd" is not allowed; use letters, digits, "_" and "-", beginning with a letter, at most 64 bytes"#,
                 #"graph "g": node "2nd": unknown node "frist"; did you mean "first"?"#,
-                #"graph "g": node "2nd": unknown node "elsewhere"; the nodes are first, first, 2nd, third"#,
+                #"graph "g": node "2nd": unknown node "elsewhere"; the nodes are 2nd, first, first, third"#,
                 #"graph "g": node "third" depends on node "first" twice; keep one of the two"#,
             ])
     }

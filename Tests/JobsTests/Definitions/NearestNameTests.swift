@@ -30,7 +30,7 @@ import Testing
             NearestName.unknown("field", "titel", among: ["title", "url"])
                 == #"unknown field "titel"; did you mean "title"?"#)
         #expect(
-            NearestName.unknown("field", "zzz", among: ["title", "url"], listing: "the fields are")
+            NearestName.unknown("field", "zzz", among: ["url", "title"], listing: "the fields are")
                 == #"unknown field "zzz"; the fields are title, url"#)
         #expect(NearestName.unknown("field", "zzz", among: []) == #"unknown field "zzz""#)
     }

@@ -47,14 +47,14 @@ import Testing
         (#"{"trise":3}"#, #"trise: unknown field "trise"; did you mean "tries"?"#),
         (
             #"{"backoff":3}"#,
-            #"backoff: unknown field "backoff"; the fields are tries, delay, initial, multiplier, cap, delays, jitter, on"#
+            #"backoff: unknown field "backoff"; the fields are cap, delay, delays, initial, jitter, multiplier, on, tries"#
         ),
         (#"{"tries":0}"#, "tries: expected 1 to 1000, found 0"),
         (#"{"tries":1001}"#, "tries: expected 1 to 1000, found 1001"),
         (#"{"tries":2.5}"#, "tries: expected a whole number, found 2.5"),
         (#"{"tries":"5"}"#, #"tries: expected a whole number, found "5""#),
         (#"{"delay":"exponentail"}"#, #"delay: unknown value "exponentail"; did you mean "exponential"?"#),
-        (#"{"delay":"linear"}"#, #"delay: unknown value "linear"; use one of none, constant, exponential, list"#),
+        (#"{"delay":"linear"}"#, #"delay: unknown value "linear"; use one of constant, exponential, list, none"#),
         (#"{"delay":5}"#, "delay: expected a string, found 5; put it in quotes"),
         (#"{"delay":"constant"}"#, "initial: is missing; it is required"),
         (#"{"delay":"list"}"#, "delays: is missing; it is required"),
@@ -82,7 +82,7 @@ import Testing
             "cap: is allowed only with delay: exponential, not with delay: constant; remove it"
         ),
         (#"{"delays":["1s"]}"#, "delays: is allowed only with delay: list, not with delay: exponential; remove it"),
-        (#"{"jitter":"some"}"#, #"jitter: unknown value "some"; use one of none, full"#),
+        (#"{"jitter":"some"}"#, #"jitter: unknown value "some"; use one of full, none"#),
         (#"{"on":"retriable"}"#, #"on: unknown value "retriable"; did you mean "retryable"?"#),
         (#"{"on":[]}"#, "on: the list is empty; to never retry a job, write tries: 1"),
         (#"{"on":["Bad Code"]}"#, #"on: "Bad Code" is not a failure code; write one such as timed_out"#),

@@ -1,0 +1,69 @@
+import ControlProtocol
+import Jobs
+import Testing
+
+@testable import Commands
+
+/// Messages about jobs that nothing runs, because no daemon does.
+@Suite struct NoDaemonTests {
+    private static let start = "Start halyardd with the same --config as before; its database is DIRECTORY/halyard.db"
+
+    /// Two jobs, of which a daemon that is gone has begun the first.
+    private func shop() async throws -> Workshop {
+        let shop = try await Workshop()
+        for url in ["http://a/", "http://b/"] { _ = try await shop.run("enqueue", "unfurl", url) }
+        try await shop.withStore { store in
+            _ = try await store.exchange([], claim: ClaimRequest(slots: 1), now: Samples.now)
+        }
+        return shop
+    }
+
+    @Test func aResultSaysThatNoDaemonRuns() async throws {
+        let shop = try await shop()
+        let ready = try await shop.run("result", "2")
+        #expect(ready.code == .jobOpen)
+        #expect(
+            ready.errors
+                == "halyard: Job 2 is not final yet, and no daemon runs: it does not run until a daemon starts. \(Self.start)\n"
+        )
+        let running = try await shop.run("result", "1")
+        #expect(running.code == .jobOpen)
+        #expect(
+            running.errors
+                == "halyard: Job 1 is not final yet, and no daemon runs: it was interrupted, and runs again when a daemon starts. \(Self.start)\n"
+        )
+    }
+
+    @Test func aCancelledJobThatWasRunningWaitsForADaemon() async throws {
+        let shop = try await shop()
+        let run = try await shop.run("cancel", "1", "2")
+        #expect(run.code == .success)
+        #expect(run.output == "1  was interrupted; it is cancelled when a daemon starts\n2  ⊘ cancelled\n")
+        #expect(
+            run.errors
+                == "halyard: no daemon is running; wrote to DIRECTORY/halyard.db\nhalyard: \(Self.start)\n")
+        #expect(
+            try await shop.run("result", "1").errors.contains(
+                "it was interrupted, and is cancelled when a daemon starts. \(Self.start)"))
+    }
+
+    @Test func theStatusSaysWhatHappensToJobsOfADaemonThatIsGone() async throws {
+        let shop = try await shop()
+        let status = try await shop.run("status")
+        #expect(status.output.hasPrefix("halyardd  stopped\n"))
+        #expect(
+            status.errors
+                == "halyard: no daemon is running; jobs shown as running were interrupted and run again when halyardd starts. \(Self.start)\n"
+        )
+        let idle = try await Workshop().run("status")
+        #expect(idle.errors == "halyard: no daemon is running, so no job runs. \(Self.start)\n")
+        try await RunningDaemon.with(shop) { _ in
+            let status = try await shop.run("status")
+            #expect(status.errors == "")
+            let result = try await shop.run("result", "2")
+            #expect(result.errors == "halyard: Job 2 is not final yet. Wait for it with: halyard wait 2\n")
+            let cancel = try await shop.run("cancel", "1")
+            #expect(cancel.output == "1  is running; asked to stop\n")
+        }
+    }
+}
