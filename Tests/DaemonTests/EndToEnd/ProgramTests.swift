@@ -228,7 +228,7 @@ import Testing
             let message = try await bed.ask("SELECT error ->> 'message' FROM results")
             #expect(message.contains("The program \(end)."), "\(message)")
             // The job is final before the program is killed.
-            await daemon.errors.first(containing: "job 1: halyard: the program \(end)")
+            await daemon.errors.first(containing: "job 1 attempt 1 output: halyard: the program \(end)")
             let log = try await bed.halyard("log", "1").output
             #expect(log.split(separator: "\n") == ["halyard: the program \(end)"])
         }
