@@ -6,7 +6,7 @@ import WorkerProtocol
 struct Check {
     var name: String
     var rule: String
-    /// The check that must have got its answers, since this one waits for the same; nil if there is none.
+    /// The name of an earlier check that needs the same answer; if that check got no answer, this one is skipped.
     var precondition: String?
     /// Returns how the attempt ended, if the check runs one of the caller's input.
     var run: (CheckedProgram) throws(Finding) -> WorkerConformance.Outcome?
@@ -147,7 +147,7 @@ struct Check {
         }
     }
 
-    /// The checks of attempts of the kind to check.
+    /// Checks that run attempts of the checked kind.
     private static var attemptChecks: [Check] {
         [
             Check("two attempts", "It runs two attempts that arrive together, and does not confuse them.") {

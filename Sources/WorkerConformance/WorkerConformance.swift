@@ -71,16 +71,16 @@ public struct WorkerConformance: Sendable {
         self.answerLimit = answerLimit
     }
 
-    /// Runs all checks as ``run(beginning:_:)`` does.
+    /// Runs all checks like ``run(beginning:_:)``, and calls only `report`.
     public func run(_ report: (Result) throws -> Void) rethrows -> Bool {
         try run(beginning: { _ in }, report)
     }
 
     /// Runs all checks in order. Blocks the thread. If the program does not introduce itself, the other checks are
-    /// skipped. If it does not answer in time, the checks that wait for the same answer are skipped.
+    /// skipped. If it does not answer a check in time, later checks that need the same answer are skipped.
     ///
     /// - Parameters:
-    ///   - begin: Called with the name of each check before it.
+    ///   - begin: Called with the name of each check before the check runs.
     ///   - report: Called after each check.
     /// - Returns: Whether no check failed.
     public func run(
@@ -93,7 +93,7 @@ public struct WorkerConformance: Sendable {
             kinds = try Check.introduce(program)
         }
         var hasPassed = true
-        // For each check without an answer: the first check that did not get it.
+        // The checks that got no answer or were skipped for that reason, each with the check that got no answer first.
         var unanswered: [String: String] = [:]
         for check in [introduction] + Check.all {
             try begin(check.name)
@@ -104,7 +104,7 @@ public struct WorkerConformance: Sendable {
                 }
                 if let first = check.precondition.flatMap({ unanswered[$0] }) {
                     unanswered[check.name] = first
-                    throw .skip("the program did not answer in the check \(first)")
+                    throw .skip("the program did not answer in time in the check \"\(first)\"")
                 }
                 result.outcome = try check.run(CheckedProgram(conformance: self, kinds: kinds))
             } catch {

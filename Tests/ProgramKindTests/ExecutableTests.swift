@@ -132,7 +132,7 @@ import Testing
         let short = folder.problem("short/tool", roots: roots)
         #expect(short == .outsideRoots(path: folder.path + "/short/tool", roots: roots, place: folder.file))
         #expect(
-            short?.description.hasSuffix("a symbolic link to \(folder.file), which is; write \(folder.file)") == true)
+            short?.description.hasSuffix("a symbolic link to \(folder.file), so write \(folder.file) instead") == true)
         symlink("loop", folder.path + "/bin/loop")
         #expect(folder.problem("bin/loop", roots: roots) == .tooManyLinks(path: folder.path + "/bin/loop"))
     }

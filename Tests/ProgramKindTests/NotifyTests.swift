@@ -44,7 +44,7 @@ import Testing
         #expect(problem.unicodeScalars.allSatisfy { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) })
     }
 
-    @Test func aMessageThatIsTooLongIsNamed() throws {
+    @Test func aMessageThatIsTooLongIsReported() throws {
         let folder = FileManager.default.temporaryDirectory.path + "/notify-\(UUID().uuidString.prefix(8))"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         // A folder that is left behind fills only the temporary folder.
@@ -90,7 +90,7 @@ import Testing
         #expect(attempt.progress.withLock(\.self).map(\.completed) == [50])
         let log = try #require(bench.files.log(of: attempt)).text
         let line =
-            "halyard: NOTIFY_SOCKET: \"X_PROGRESS=abc\" is not a number from 0 to 1; further messages like this are ignored silently"
+            "halyard: NOTIFY_SOCKET: \"X_PROGRESS=abc\" is not a number from 0 to 1; further invalid messages are silently ignored"
         // The socket and the pipe of the log are read in any order.
         #expect(
             ["working\n\(line)\nstatus: done\n", "\(line)\nstatus: done\nworking", "\(line)\nworking\nstatus: done\n"]
@@ -126,7 +126,7 @@ import Testing
         #expect(log.text.hasSuffix("bye\n") && !log.text.contains("halyard:"), "\(log.text)")
     }
 
-    /// Nobody asked it to end.
+    /// The host kills the program without asking it to end.
     @Test func aProgramThatIsKilledWithItsHostIsNotAccused() async throws {
         let bench = try Bench()
         let attempt = try bench.start(Bench.script("echo on >&2; exec sleep 1000"))

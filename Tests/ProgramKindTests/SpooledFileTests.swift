@@ -53,7 +53,7 @@ import Testing
         #expect(end.failure?.failure.message.contains(#"no longer has the file of the field "a""#) == true)
     }
 
-    /// The kernel's own error would come only when the disk is full.
+    /// The kernel refuses a write only when the disk is full.
     @Test func aCopyLeavesRoomOnTheDisk() throws {
         let work = try WorkFolder(of: Lease(job: JobID(1), attempt: 1), in: bench.work)
         let source = bench.folder + "/spool/m1-2-3"

@@ -144,7 +144,7 @@ import Testing
                 #expect(
                     message.hasPrefix("the attempt took longer than 30s, the timeout of the definition "), "\(message)")
                 #expect(
-                    message.hasSuffix(" It did not stop within 7s after it was asked to, and was abandoned."),
+                    message.hasSuffix(" The attempt did not stop within 7s of the request, and was abandoned."),
                     "\(message)")
                 gate.open()
             }

@@ -132,7 +132,7 @@ import Testing
         await subject.host.close()
     }
 
-    /// Otherwise the attempt would wait for the next process, which does the same, forever.
+    /// Without the crash, the attempt would run in the next process, which does the same, and so on forever.
     @Test(.timeLimit(.minutes(1)), arguments: [false, true])
     func aCheckpointWithoutAStartIsACrashOfItsAttempt(isSuspect: Bool) async {
         let arrivals = Arrivals()
@@ -157,7 +157,7 @@ import Testing
         await subject.host.close()
     }
 
-    /// An attempt that was sent to the same process and did nothing is no suspect.
+    /// Another attempt that the process got and did not begin is not a suspect.
     @Test(.timeLimit(.minutes(1))) func aCheckpointWithoutAStartAccusesNoOtherAttempt() async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/checkpoint-\(UUID().uuidString.prefix(8))"
         // A folder that is left behind fills only the temporary folder.

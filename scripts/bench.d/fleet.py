@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Measures Halyard on PostgreSQL beside other job runners on the same server, through their own programs.
+"""Compares Halyard on PostgreSQL with other job runners on the same server.
 
-scripts/bench calls it with the folder of the built programs and its own further arguments:
+scripts/bench calls it with the folder of the built programs, followed by its own remaining arguments:
 
     fleet.py PROGRAMS [--minutes M] [--only PART,...] [--systems NAME,...] [--place FOLDER]
 
 Parts: rate (jobs/s from the first enqueue to the last final job, 1, 2 and 4 processes), latency (from the call that
 enqueues a job to the start of its code, at 800 jobs/s), hold (the same load while a transaction holds a snapshot for M
-minutes, 10 by default), restart (450,000 jobs under that snapshot, and a restarted daemon), storage (bytes per final job).
-A system that cannot do 800 jobs/s is offered what it can. The server commits to disk (fsync, synchronous_commit).
+minutes, 10 by default), restart (at the end of hold: 450,000 jobs under that snapshot, then a restart of the daemon),
+storage (bytes per final job). A system that cannot run 800 jobs/s gets a lower rate. The server commits to disk (fsync,
+synchronous_commit).
 """
 import argparse
 import json
@@ -26,7 +27,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 PEERS = ["pgqueuer==1.6.0", "procrastinate==3.10.0", "awa-pg==0.6.9", "asyncpg==0.32.0", "psycopg[binary]==3.3.9"]
 PARTS = ["rate", "latency", "hold", "restart", "storage"]
 SYSTEMS = ["halyard", "pgqueuer", "awa", "procrastinate"]
-# Jobs of one round of `rate`, and jobs/s that are offered.
+# The number of jobs that are enqueued at once, and the jobs/s that are enqueued evenly.
 JOBS = {"halyard": 60_000, "pgqueuer": 20_000, "awa": 20_000, "procrastinate": 1_000}
 OFFERED = {"halyard": 800, "pgqueuer": 800, "awa": 800, "procrastinate": 60}
 ROUNDS = 3
@@ -42,7 +43,7 @@ class Failed(Exception):
 
 
 def python():
-    """A Python that has the other systems, in an environment that is made once."""
+    """Returns the path of a Python in which the other systems are installed. Creates it if necessary."""
     place = f"{ROOT}/.build/bench-peers"
     wanted = " ".join([ROOT, *PEERS])
     try:
@@ -50,7 +51,7 @@ def python():
             if file.read() == wanted:
                 return f"{place}/bin/python"
     except OSError:
-        # It was never installed here.
+        # The environment does not exist yet.
         say(f"installing {' '.join(PEERS)}")
     shutil.rmtree(place, ignore_errors=True)
     subprocess.run(["/usr/bin/python3", "-m", "venv", place], check=True)
@@ -91,7 +92,7 @@ class Server:
 
 
 class Hold:
-    """A transaction that has taken a snapshot and does nothing more."""
+    """An idle transaction that holds a snapshot."""
 
     def __init__(self, url):
         self.process = subprocess.Popen(
@@ -107,7 +108,7 @@ class Hold:
 
 
 class Peer:
-    """Another system: processes of peer.py."""
+    """Another system, which runs in processes of peer.py."""
 
     def __init__(self, name, server, folder, python):
         self.name = name
@@ -116,7 +117,7 @@ class Peer:
         self.url = server.database(name)
         self.processes = []
         self.starts = f"{folder}/{name}.starts"
-        # The number of starts in the first bytes of the file, and the number of those bytes.
+        # The number of starts counted so far, and the number of bytes read.
         self.counted = (0, 0)
         self.finish(self.command("prepare"), "prepare")
 
@@ -137,7 +138,7 @@ class Peer:
 
     def start(self, count):
         self.processes = [self.command("work", self.starts) for _ in range(count)]
-        # A job that is started proves that the workers work.
+        # The workers are ready when they have started a few jobs.
         self.pace(20, 3)
 
     def stop(self):
@@ -152,7 +153,7 @@ class Peer:
         self.processes = []
 
     def started(self):
-        """For each job the time of its first start."""
+        """Returns the time of the first start of each job."""
         times = {}
         with open(self.starts) as file:
             for line in file:
@@ -170,7 +171,7 @@ class Peer:
         self.finish(self.command("fill", count, wait_for_begin=True), "fill")
 
     def drain(self, count, patience=600):
-        """Enqueues jobs and waits until all are final. Returns the jobs/s."""
+        """Enqueues jobs and waits until all are final. Returns the rate in jobs/s."""
         before = self.handled()
         began = time.monotonic()
         self.fill(count)
@@ -200,7 +201,7 @@ class Peer:
         return self.counted[0]
 
     def pace(self, rate, seconds, url=None, patience=120):
-        """Offers jobs evenly. Returns the delays in milliseconds, in the order of the calls, and the rate of starts."""
+        """Enqueues jobs evenly. Returns the milliseconds from each call, in order, to the job's start, and starts/s."""
         out = f"{self.folder}/{self.name}.calls"
         self.finish(self.command("pace", rate, seconds, out, url=url, wait_for_begin=True), "pace")
         with open(out) as file:
@@ -219,7 +220,7 @@ class Peer:
 
 
 class Halyard(Peer):
-    """Daemons of this build, whose workers are programs of the bench with a kind that does nothing."""
+    """Daemons of this build. Their workers are processes of halyard-bench with a kind that does nothing."""
 
     def __init__(self, name, server, folder, python, programs):
         self.name = name
@@ -292,7 +293,7 @@ class Halyard(Peer):
         return super().pace(rate, seconds, url=self.sockets, patience=patience)
 
     def ends(self):
-        """The milliseconds from the call that enqueues a job to the answer with its result, of the last pace."""
+        """The milliseconds from the call that enqueues a job to the response with its result, in the last pace."""
         with open(f"{self.folder}/{self.name}.calls.ends") as file:
             return [int(line) / 1e6 for line in file]
 
@@ -345,7 +346,7 @@ class Bench:
         others = [rate for name, rate in best.items() if name != "halyard"]
         if "halyard" in best and others:
             ratio = best["halyard"] / max(others)
-            self.row("best rate, beside the best other", "halyard", best["halyard"], "jobs/s", "ratio ≥ 2", ratio >= 2,
+            self.row("best rate, against the best other", "halyard", best["halyard"], "jobs/s", "ratio ≥ 2", ratio >= 2,
                      ratio)
 
     def latency(self):
@@ -394,7 +395,7 @@ class Bench:
         dead, size = dead_rows(system.url), database_bytes(system.url)
         minutes = f"{self.options.minutes:g} minutes under a snapshot"
         is_ours = name == "halyard"
-        self.row(f"rate of {offered}/s after {minutes}", name, rate, "jobs/s", "ratio ≥ 0.95",
+        self.row(f"rate of {offered}/s during {minutes}", name, rate, "jobs/s", "ratio ≥ 0.95",
                  not is_ours or rate >= 0.95 * offered, rate / offered)
         self.row(f"p99 of the last minute of {minutes}", name, last, "ms", "ratio ≤ 2",
                  not is_ours or last <= 2 * before, last / before)
@@ -409,7 +410,7 @@ class Bench:
     def restart(self, system, before, rate_before):
         rate = system.drain(BACKLOG)
         self.row(f"{BACKLOG:,} jobs under the snapshot", "halyard", rate, "jobs/s")
-        self.row("dead rows then", "halyard", dead_rows(system.url), "rows")
+        self.row("dead rows after these jobs", "halyard", dead_rows(system.url), "rows")
         system.stop()
         system.start(1)
         p99 = quantile(system.pace(OFFERED["halyard"], 60)[0], 0.99)
@@ -430,7 +431,7 @@ class Bench:
             finally:
                 system.stop()
             Server.query(system.url, "VACUUM FULL")
-            self.row("storage of a final job", name, (database_bytes(system.url) - size) / count, "bytes")
+            self.row("storage per final job", name, (database_bytes(system.url) - size) / count, "bytes")
 
 
 def print_report(rows):
@@ -458,11 +459,15 @@ def words(known):
 def main():
     parser = argparse.ArgumentParser(prog="scripts/bench fleet", description=__doc__.split("\n\n")[0])
     parser.add_argument("programs", help=argparse.SUPPRESS)
-    parser.add_argument("--minutes", type=float, default=10, help="how long the snapshot is held (default: 10)")
-    parser.add_argument("--only", type=words(PARTS), default=PARTS, help=f"of: {','.join(PARTS)}")
-    parser.add_argument("--systems", type=words(SYSTEMS), default=SYSTEMS, help=f"of: {','.join(SYSTEMS)}")
-    parser.add_argument("--place", default="/var/tmp", help="the folder of the database (default: /var/tmp)")
+    parser.add_argument("--minutes", type=float, default=10, help="how many minutes the snapshot is held (default: 10)")
+    parser.add_argument("--only", type=words(PARTS), default=PARTS,
+                        help=f"separated by commas (default: {','.join(PARTS)})")
+    parser.add_argument("--systems", type=words(SYSTEMS), default=SYSTEMS,
+                        help=f"separated by commas (default: {','.join(SYSTEMS)})")
+    parser.add_argument("--place", default="/var/tmp", help="the folder for the database (default: /var/tmp)")
     options = parser.parse_args()
+    if "restart" in options.only and "hold" not in options.only:
+        parser.error("restart is a part of hold; write --only hold,restart")
     folder = tempfile.mkdtemp(prefix="halyard-fleet-bench.")
     server = None
     try:

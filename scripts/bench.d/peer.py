@@ -1,12 +1,12 @@
-"""One process of a measured system: a worker, a producer, or a look at the jobs that are left.
+"""One process of a measured system: a worker, a producer, or a count of the jobs that are not final.
 
     peer.py SYSTEM URL prepare
     peer.py SYSTEM URL work STARTS            runs no-op jobs; appends "job nanoseconds" for each start to the file
-    peer.py SYSTEM URL fill COUNT             enqueues jobs in the fastest way that the system has
+    peer.py SYSTEM URL fill COUNT             enqueues jobs by the system's fastest method
     peer.py SYSTEM URL pace RATE SECONDS OUT  enqueues single jobs evenly; writes "job nanoseconds" for each call
     peer.py SYSTEM URL left                   prints the number of jobs that are not final
 
-Times are of the machine's monotonic clock. A producer prints "begun" before its first job.
+Times come from the machine's monotonic clock. A producer prints "begun" before its first job.
 """
 import asyncio
 import json
@@ -22,7 +22,7 @@ INPUT = {"pad": "i" * 200}
 
 
 class Starts:
-    """The starts of jobs, written in one piece for each turn of the loop."""
+    """Appends the starts of jobs to a file, with one write for each turn of the event loop."""
 
     def __init__(self, path):
         self.descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -150,8 +150,8 @@ class NoOp:
 
 
 class Awa:
-    # Its statistics follow minutes later, and its view of all jobs takes minutes, so that a job counts as final when it
-    # has started.
+    # Awa updates its statistics minutes later, and a query of its view of all jobs takes minutes, so a job counts as
+    # final once it has started.
     left_query = "SELECT 0"
 
     def __init__(self, url):
@@ -159,7 +159,7 @@ class Awa:
 
     def client(self):
         from awa import AsyncClient
-        # Its URLs need a host before the path, though the option names the socket.
+        # Awa requires a host in the URL, although an option of the URL names the socket.
         return AsyncClient(self.url.replace("@/", "@localhost/"))
 
     async def prepare(self):
@@ -190,7 +190,7 @@ class Awa:
 
 
 class Halyard:
-    """Callers of the daemons' sockets, whose paths are the URL, separated by commas."""
+    """Callers of the daemons. The URL is a list of the paths of their sockets, separated by commas."""
 
     def __init__(self, url):
         self.sockets = url.split(",")
@@ -212,7 +212,7 @@ class Halyard:
         await waits
 
     async def wait_for_results(self, seconds, out):
-        """Beside the load, one caller after the other enqueues a job and waits for its result."""
+        """During the load, enqueues one job at a time and measures how long the caller waits for its result."""
         body = json.dumps({"definition": "noop", "input": INPUT})
         times = []
         until = time.monotonic() + seconds
@@ -230,7 +230,7 @@ class Halyard:
 
 
 async def exchange(connection, method, path, body=""):
-    """One request over a connection that stays open; returns the decoded answer."""
+    """Sends one request over a connection that stays open, and returns the decoded response."""
     reader, writer = connection
     head = f"{method} {path} HTTP/1.1\r\nHost: halyard\r\n"
     if body:

@@ -5,7 +5,7 @@ import Jobs
 enum UnknownName {
     /// - Parameters:
     ///   - hint: Another remedy, as a sentence.
-    ///   - command: Lists the known names.
+    ///   - command: The command that lists the known names.
     static func check(
         _ noun: String, _ name: String, among known: [String], hint: String = "", see command: String
     ) throws {

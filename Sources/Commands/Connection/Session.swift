@@ -38,7 +38,7 @@ struct Session: Sendable {
     /// would otherwise run.
     static func start(for database: String) -> String {
         database == StandardPaths.database
-            ? "Start it with: systemctl start halyard"
+            ? "Start the daemon with: systemctl start halyard"
             : "Start halyardd with the same --config as before; its database is \(database)"
     }
 

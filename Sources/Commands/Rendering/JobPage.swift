@@ -65,7 +65,7 @@ struct JobPage {
         ]
     }
 
-    /// The crashes that count against the job; the others only if there are any.
+    /// The number of crashes that count against the job, and the number of all crashes if it is larger.
     private var crashes: StyledText? {
         guard let crashes = detail.crashes else { return nil }
         let all = detail.attempts.count { $0.outcome == .crashed }

@@ -27,8 +27,8 @@ enum WorkerTable {
         switch worker.state {
         case .idle: "idle"
         case .running: "\("running", .green)"
-        case .checking: "\("starts for a reload", .yellow)"
-        case .starting: "\("is starting again", .yellow)"
+        case .checking: "\("starting for a reload", .yellow)"
+        case .starting: "\("starting again", .yellow)"
         case .resting: "\("rests", .red)"
         case .barred: "\("may not run its kinds", .red)"
         case .removed: "removed, finishes its jobs"

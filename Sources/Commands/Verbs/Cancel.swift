@@ -26,7 +26,7 @@ extension Halyard {
             var answers: [CancelAnswer] = []
             var failure: ControlProblem?
             var continues = true
-            // Without a daemon, nobody stops a job until the next daemon starts.
+            // Without a daemon, an interrupted job becomes cancelled only when the next daemon starts.
             let start = try await session.startOfMissingDaemon()
             func fail(_ problem: ControlProblem) {
                 if failure == nil { failure = problem } else { failure?.details.append(problem.message) }
@@ -74,7 +74,7 @@ extension Halyard {
             case .requested:
                 hasDaemon
                     ? "\(answer.job)  is running; asked to stop"
-                    : "\(answer.job)  was interrupted; it is cancelled when a daemon starts"
+                    : "\(answer.job)  was interrupted; it will be cancelled when a daemon starts"
             case .alreadyFinal(let outcome): "\(answer.job)  was already " + outcome.state.text
             case .unknown: nil
             }

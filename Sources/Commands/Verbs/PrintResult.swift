@@ -50,17 +50,17 @@ extension Halyard {
             return ExitCode(states: [result.outcome.state])
         }
 
-        /// The failure for a job that is not final, with what must happen before it is.
+        /// The failure for a job that is not final. Without a daemon, it says what will happen to the job.
         private func open(_ session: Session) async throws -> CommandFailure {
             if let start = try await session.startOfMissingDaemon() {
                 let record = try await session.control.job(job).job
                 let next =
                     switch (record.state, record.cancelRequestedAt) {
-                    case (.running, nil): "it was interrupted, and runs again when a daemon starts"
-                    case (.running, _): "it was interrupted, and is cancelled when a daemon starts"
-                    default: "it does not run until a daemon starts"
+                    case (.running, nil): "The job was interrupted and will run again when a daemon starts."
+                    case (.running, _): "The job was interrupted and will be cancelled when a daemon starts."
+                    default: "The job will not run until a daemon starts."
                     }
-                return CommandFailure(.jobOpen, "Job \(job) is not final yet, and no daemon runs: \(next). \(start)")
+                return CommandFailure(.jobOpen, "Job \(job) is not final yet, and no daemon runs. \(next) \(start)")
             }
             if case .database(let offline) = session.backend, let daemon = offline.daemon {
                 return CommandFailure(.jobOpen, "Job \(job) is not final yet; \(daemon).")

@@ -11,8 +11,8 @@ extension Halyard {
                 If a setting that changed needs a restart, nothing changes either, and the message names the setting. The reload \
                 is carried out if a worker program that did not change cannot run now; the message says why it cannot.
 
-                The daemon starts each worker program to learn its kinds, and waits up to 20 seconds for each, all at the same \
-                time. While it waits, a message names the worker.
+                The daemon starts all worker programs at the same time to learn their kinds, and waits up to 20 \
+                seconds for them. A message names each worker that it waits for.
                 """)
 
         @OptionGroup var common: CommonOptions
@@ -57,7 +57,7 @@ extension Halyard {
                     try await Task.sleep(for: .milliseconds(500), clock: .continuous)
                     for worker in try await session.control.workers() {
                         guard let until = worker.checkedUntil, noted.insert(worker.name).inserted else { continue }
-                        // A started second counts as one.
+                        // Rounds up to a whole second.
                         let rest = max(until - session.now, .zero) + .milliseconds(999)
                         try session.note(
                             "waiting up to \(TimeText.coarse(rest)) for worker \(worker.name) to introduce itself")

@@ -13,9 +13,10 @@ extension Halyard {
             static let configuration = CommandConfiguration(
                 commandName: "list", abstract: "List the worker programs of the daemon and their processes.",
                 discussion: """
-                    A worker rests after one of its processes fails to start, or after five end within a minute although nobody \
-                    asked them to. Its jobs wait until it starts again; the problem below the tables says why, and when. The \
-                    crashes are counted since the daemon started.
+                    A worker rests after one of its processes fails to start, or after five of them end unexpectedly \
+                    within a minute while none of its jobs ends. Its jobs wait until it starts again; the problem \
+                    below the tables says why it rests and when it starts again. Crashes are counted since the daemon \
+                    started.
                     """)
 
             @OptionGroup var common: CommonOptions
@@ -42,9 +43,10 @@ extension Halyard {
                 commandName: "test", abstract: "Check that a program follows the protocol of workers.",
                 discussion: """
                     Starts the program several times in the place of the daemon, lets it run small jobs, and prints each rule that it \
-                    follows or breaks, and how a job with the given input ended. The program's standard error stays visible. If the program does not answer a check in time, \
-                    the checks that wait for the same answer are skipped. On a terminal, the name of the running check is shown. \
-                    Needs no daemon. The exit code is 65 if a check failed.
+                    follows or breaks, and how a job with the given input ended. The program's standard error stays \
+                    visible. If the program does not answer a check in time, later checks that need the same answer \
+                    are skipped. A terminal shows the name of the running check. Needs no daemon. The exit code is 65 \
+                    if a check failed.
 
                     halyard workers test --input '{"width": 320}' -- /usr/lib/photos/worker --verbose
                     """)

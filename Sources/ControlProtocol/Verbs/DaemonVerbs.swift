@@ -31,7 +31,7 @@ extension CallingControl {
     @discardableResult
     public func reload() async throws(ControlProblem) -> ReloadReport {
         var call = Call(.post, "reload")
-        // The daemon waits until each worker program has introduced itself.
+        // The daemon waits for each worker program to introduce itself.
         call.extraTime = .seconds(60)
         let body = try await send(call)
         // An earlier release answers without a body.

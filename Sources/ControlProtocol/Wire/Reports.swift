@@ -9,7 +9,7 @@ public struct JobDetail: Sendable, Hashable {
     public var result: JobResult?
     /// The ended attempts, the oldest first.
     public var attempts: [AttemptRecord]
-    /// The crashes in which attempts ended; nil if there are none.
+    /// The crashes of the attempts; nil if there are none.
     public var crashes: CrashReport?
     /// The jobs that this job depends on, at most 1,000.
     public var dependencies: [Neighbour]
@@ -47,7 +47,7 @@ public struct JobDetail: Sendable, Hashable {
     }
 }
 
-/// The crashes in which attempts of a job ended.
+/// The crashes of a job's attempts.
 public struct CrashReport: Sendable, Hashable {
     /// The number of crashes that count against the job, because no other job ran in the process. Ten unexplained ends
     /// of a process count as one crash.

@@ -24,21 +24,21 @@ public struct WorkerRecord: Sendable, Hashable {
     public var problem: String?
     /// Whether a reload has removed the program from the configuration. Its processes finish their attempts.
     public var isRemoved: Bool
-    /// The time limit of a process that a running reload has started, to learn how the program answers; nil if no reload
+    /// When a running reload gives up waiting for a new process of the program to introduce itself; nil if no reload
     /// waits for the program.
     public var checkedUntil: Timestamp?
 
-    /// The states of a program, of which each excludes the others. If there is a ``problem``, it explains the state.
+    /// The state of a program. If there is a ``problem``, it explains the state.
     public enum State: Sendable, Hashable {
-        /// Nothing prevents the program from running, but it has no process now.
+        /// The program may run, but has no process now.
         case idle
         /// Processes of the program run.
         case running
         /// A reload has started a process of a program that the configuration did not contain before.
         case checking
-        /// The program could not run. After a rest, it is starting again.
+        /// The program is starting again after a rest.
         case starting
-        /// The program starts again after a wait.
+        /// The program waits before it starts again.
         case resting
         /// The program may not run the kinds that it announced.
         case barred

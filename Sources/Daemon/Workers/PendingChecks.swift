@@ -2,7 +2,7 @@ import Jobs
 import Synchronization
 import Workers
 
-/// The programs that reloads have started, to learn how they answer, and that have not answered yet.
+/// The programs that reloads have started to learn their kinds, and that have not introduced themselves yet.
 final class PendingChecks: Sendable {
     /// A program, and when the reload gives up waiting for it.
     struct Check: Sendable {
@@ -29,7 +29,7 @@ final class PendingChecks: Sendable {
 
     func end(_ number: Int) { state.withLock { $0.checks[number] = nil } }
 
-    /// The checks, the oldest first, with one for each program.
+    /// The checks, the oldest first, and at most one for each program.
     var all: [Check] {
         var names: Set<String> = []
         let checks = state.withLock(\.checks).sorted { $0.key < $1.key }.map(\.value)

@@ -52,7 +52,7 @@ final class WorkerSet: Sendable {
 
     /// Wakes when ``registry`` has changed.
     let changes = Wakeups()
-    /// The programs whose answers reloads wait for.
+    /// The programs that reloads wait for.
     let checks = PendingChecks()
     /// Runs the kind `program`.
     let programs: ProgramHost

@@ -15,11 +15,11 @@ public enum FileSystem {
         return a == b
     }
 
-    /// The largest part of a file system that copies leave free: 1 GiB.
+    /// The maximum of the reserve that copies leave free: 1 GiB.
     private static let maxReserve: Int64 = 1 << 30
 
-    /// The number of bytes that copies of files may use on the file system of a folder. They leave a twentieth of it free, at
-    /// most 1 GiB, since the database and the files of jobs may be there too.
+    /// The number of bytes that copies of files may use on the file system of a folder. Copies leave 5 % of it free (or
+    /// 1 GiB, if that is smaller), since the database and the files of jobs may be there too.
     ///
     /// - Returns: Nil if the file system does not report its free space.
     public static func room(at folder: String) -> Int64? {

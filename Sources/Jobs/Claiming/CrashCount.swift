@@ -58,7 +58,7 @@ extension JobFailure {
         JobFailure(
             code: Code.crashed,
             message:
-                "The process that ran it ended \(times == 1 ? "once" : "\(times) times") while only this job was running; max_rescues in the daemon's configuration allows \(maxCrashes) counted crashes. See its attempts and the journal, correct the cause, then run it again with \"halyard retry \(job)\"."
+                "The process that ran the job ended \(times == 1 ? "once" : "\(times) times") while only this job was running; max_rescues in the daemon's configuration allows \(maxCrashes) counted \(maxCrashes == 1 ? "crash" : "crashes"). See the job's attempts and the journal, correct the cause, then run the job again with \"halyard retry \(job)\"."
         )
     }
 

@@ -12,7 +12,7 @@ public protocol KindHost: AnyObject, Sendable {
     func stop(_ lease: Lease, _ reason: HostedStop)
     /// Gives up an attempt that did not stop in time. The host ends its process as soon as that harms no other attempt.
     ///
-    /// - Parameter grace: The time that the attempt had.
+    /// - Parameter grace: The time that the attempt had to stop.
     func abandon(_ lease: Lease, after grace: Duration)
     /// The success of the attempt is durable.
     func recorded(_ lease: Lease, kind: String)

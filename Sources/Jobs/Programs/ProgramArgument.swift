@@ -1,8 +1,8 @@
 /// One argument of a program: literal text, and fields of the job's input.
 ///
 /// `{name}` is replaced by a field's value and `{output}` by the path of the result file; `{{` and `}}` are literal
-/// braces. A value becomes part of exactly one argument, whatever characters it contains. Only a list of strings is
-/// different: each of its strings becomes one argument.
+/// braces. A value becomes part of exactly one argument, whatever characters it contains. A list of strings is the
+/// exception: each of its strings becomes one argument.
 public struct ProgramArgument: Hashable, Sendable {
     enum Piece: Hashable, Sendable {
         case text(String)

@@ -56,7 +56,7 @@ extension ProgramDefinition {
                 let name = argument.fieldNames.first ?? ""
                 throw ProgramInputProblem(
                     description:
-                        "the field \"\(name)\" begins with \"-\", so the program would read it as an option; write a value such as ./-name, or put \"--\" or a prefix before {\(name)} in the definition"
+                        "a value of the field \"\(name)\" begins with \"-\", so the program would read it as an option; write a value such as ./-name, or put \"--\" or a prefix before {\(name)} in the definition"
                 )
             }
             result += texts
@@ -106,7 +106,7 @@ extension ProgramDefinition {
 }
 
 extension ProgramField {
-    /// The strings of a value for a list; empty for any other field.
+    /// The strings in the value of a list; empty if the field is not a list.
     ///
     /// - Throws: ``ProgramInputProblem`` if the value cannot become arguments.
     func strings(in value: JSONText) throws(ProgramInputProblem) -> [String] {

@@ -110,7 +110,7 @@ extension ProgramDefinition: JSONShaped {
                     throw ShapeProblem(
                         path: path,
                         message:
-                            "the field \"\(name)\" is an \(type.rawValue), which cannot be an argument; \(type == .array ? "use the type strings for a list of arguments, or " : "")the program can read it from standard input"
+                            "the field \"\(name)\" is an \(type.rawValue), which cannot be an argument; \(type == .array ? "use the type strings for a list of arguments, or " : "")let the program read it from standard input"
                     )
                 }
             }
@@ -143,7 +143,7 @@ extension ProgramDefinition: JSONShaped {
                 throw ShapeProblem(
                     path: json.path + ["program", "\(index + 1)"],
                     message:
-                        "the field \"\(name)\" is a list, which may be empty, and then \"\(before)\" takes the next argument as its value; write \"--\" or an argument that is not an option before {\(name)}"
+                        "the field \"\(name)\" is a list; if it is empty, \"\(before)\" takes the next argument as its value; write \"--\" or an argument that is not an option before {\(name)}"
                 )
             }
             let remedy =

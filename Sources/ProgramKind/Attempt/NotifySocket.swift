@@ -16,7 +16,7 @@ final class NotifySocket {
         case status(String)
         /// `X_PROGRESS=`, from 0 to 1.
         case progress(Double)
-        /// A message, or a part of one, that could not be read: a clause for people, without hidden characters.
+        /// An invalid message or line: the problem as a clause for people, without hidden characters.
         case unreadable(String)
     }
 
@@ -60,7 +60,7 @@ final class NotifySocket {
     }
 
     static func messages(in text: String) -> [Message] {
-        // As bytes, since Swift counts a carriage return with its line feed as one character.
+        // Splits bytes, since Swift treats a carriage return and its line feed as one character.
         text.utf8.split(separator: 0x0A).map { Substring($0) }.compactMap { line in
             guard let equals = line.firstIndex(of: "=") else {
                 return .unreadable("\"\(excerpt(line))\" is not an assignment, such as X_PROGRESS=0.4")
@@ -73,7 +73,7 @@ final class NotifySocket {
                     return .unreadable("\"\(excerpt(line))\" is not a number from 0 to 1")
                 }
                 return .progress(part)
-            // The protocol has others, such as READY and BARRIER.
+            // Other variables of the protocol, such as READY and BARRIER, have no effect.
             default: return nil
             }
         }

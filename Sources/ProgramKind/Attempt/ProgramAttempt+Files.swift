@@ -46,7 +46,7 @@ extension ProgramAttempt {
             } catch {
                 if error.code == ENOSPC || error.code == EDQUOT {
                     throw ProgramFailure.notStarted(
-                        "the disk of \(place.folder) has no room for a copy of the file of the field \"\(field.name)\"; free some space, or set program.directory in halyard.yaml to a folder on a larger disk"
+                        "the disk of \(place.folder) has no room for a copy of the file of the field \"\(field.name)\"; free some space, or move the daemon's files to a larger disk"
                     )
                 }
                 guard error.code == ENOENT else { throw ProgramFailure.notStarted(error) }

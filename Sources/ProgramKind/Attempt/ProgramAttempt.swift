@@ -31,7 +31,7 @@ final class ProgramAttempt: Sendable {
         var end: ProcessEnd?
         var wasStopped = false
         var wasAbandoned = false
-        /// The time that the process had to end after SIGTERM, if it was killed then.
+        /// The time that the process had to end after SIGTERM; nil if it was not killed for exceeding it.
         var ignoredFor: Duration?
     }
 
@@ -53,7 +53,7 @@ final class ProgramAttempt: Sendable {
 
     /// Kills the program with all its descendants.
     ///
-    /// - Parameter grace: The time that it had to end after it was asked to; nil if it was not asked.
+    /// - Parameter grace: The time that the program had to end after SIGTERM; nil if it had none.
     func abandon(after grace: Duration? = nil) {
         state.withLock { state in
             if state.launched != nil, state.wasStopped, !state.wasAbandoned { state.ignoredFor = grace }
@@ -133,7 +133,7 @@ final class ProgramAttempt: Sendable {
         let server = ProgramServer(program, pipes, socket, log, onProgress: attempt.onProgress)
         let end = try launch(plan, pipes, server)
         withExtendedLifetime(executable) {}
-        // It may have ended by itself just before.
+        // The program may have ended by itself just before the kill.
         if let grace = state.withLock(\.ignoredFor), case .signalled(SIGKILL, _) = end.status {
             server.note("the program did not end within \(grace.human) of SIGTERM and was killed")
         }

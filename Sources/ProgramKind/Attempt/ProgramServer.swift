@@ -22,7 +22,7 @@ final class ProgramServer {
     private var isLogOpen = true
     /// Whether the log ends with an incomplete line.
     private var isInLine = false
-    /// Whether the log says that a message could not be read.
+    /// Whether the log reports an invalid message.
     private var hasNotedUnreadable = false
 
     /// The maximum number of messages in a second; further reading then waits for the next second.
@@ -125,7 +125,7 @@ final class ProgramServer {
         case .unreadable(let problem):
             if hasNotedUnreadable { return }
             hasNotedUnreadable = true
-            note("NOTIFY_SOCKET: \(problem); further messages like this are ignored silently")
+            note("NOTIFY_SOCKET: \(problem); further invalid messages are silently ignored")
         }
     }
 

@@ -4,8 +4,8 @@ import Glibc
 public enum ExecutableProblem: Error, Sendable, Hashable {
     /// `program.roots` is empty.
     case noRoots
-    /// The executable, or the file that it links to, is not beneath a root. The place is where a path with symbolic links
-    /// leads, if that is beneath a root.
+    /// The executable, or the file that it links to, is not beneath a root. The place is the target of a path with
+    /// symbolic links, if the target is beneath a root; otherwise nil.
     case outsideRoots(path: String, roots: [String], place: String? = nil)
     /// The path contains `..`. The place is where it leads now; nil if it leads nowhere.
     case namesParent(path: String, place: String?)
@@ -46,7 +46,7 @@ extension ExecutableProblem: CustomStringConvertible {
         case .noRoots:
             "this daemon runs no programs; set program.roots in halyard.yaml to the folders of the executables that definitions may run"
         case .outsideRoots(let path, let roots, let place?):
-            "\(path) is not beneath program.roots (\(roots.joined(separator: ", "))), but leads through a symbolic link to \(place), which is; write \(place)"
+            "\(path) is not beneath program.roots (\(roots.joined(separator: ", "))); it leads through a symbolic link to \(place), so write \(place) instead"
         case .outsideRoots(let path, let roots, nil):
             "\(path) is not beneath program.roots (\(roots.joined(separator: ", "))); use an executable from there, or add its folder to program.roots in halyard.yaml"
         case .namesParent(let path, let place):

@@ -56,9 +56,9 @@ struct WorkFolder {
     /// Gives the program a clone or a copy of a file, in a folder that is created when it is needed. Through a link it
     /// could change the file, which other attempts need.
     ///
-    /// - Parameter room: Returns how many bytes copies may use in a folder; nil for any number. A clone needs none.
+    /// - Parameter room: Returns the number of bytes that copies in a folder may use; nil for any. A clone uses none.
     /// - Returns: The path of the copy.
-    /// - Throws: ENOSPC before anything is copied if there is not enough room.
+    /// - Throws: ``FileFailure``, with ENOSPC if there is not enough room. Then nothing was copied.
     func copy(
         _ file: String, as name: String, in folder: String, room: (String) -> Int64? = FileSystem.room
     ) throws(FileFailure) -> String {

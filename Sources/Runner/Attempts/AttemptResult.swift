@@ -91,7 +91,7 @@ extension AttemptEnd.Ending {
     private static func stubbornness(_ definition: Definition, _ grace: Duration?) -> String {
         guard let grace else { return "" }
         return definition.program == nil
-            ? " It did not stop within \(grace.human) after it was asked to, and was abandoned."
+            ? " The attempt did not stop within \(grace.human) of the request, and was abandoned."
             : " The program did not end within \(grace.human) of SIGTERM and was killed."
     }
 }

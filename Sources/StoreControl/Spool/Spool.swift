@@ -14,7 +14,7 @@ public final class Spool: Sendable {
     public let directory: String
     /// The limit for the size of all files together, in bytes.
     public let maxBytes: Int64
-    /// Returns how many bytes may be used on the disk; nil if it does not report its free space.
+    /// Returns the number of bytes that files may use on the disk; nil if the disk does not report its free space.
     private let room: @Sendable () -> Int64?
     private let contents = Mutex(Contents())
     /// Runs file operations on a dedicated thread, since they block.
@@ -89,7 +89,7 @@ public final class Spool: Sendable {
                 if count + size > maxBytes { throw tooLarge }
                 guard reserve(size) else { throw full(keptForRetry()) }
                 count += size
-                // The size may be unknown, and others write to the disk too.
+                // The size may be unknown, and other processes may fill the disk meanwhile.
                 if (count - size) / Self.checkedBytes != count / Self.checkedBytes { try await checkRoom(for: size) }
                 print.add(chunk)
                 try await onThread { () throws(SpoolError) in try file.write(chunk) }
@@ -113,13 +113,13 @@ public final class Spool: Sendable {
     /// The number of bytes between two checks of the free space.
     private static let checkedBytes: Int64 = 8 << 20
 
-    /// - Throws: ``ControlProblem`` if this number of bytes would fill the disk.
+    /// - Throws: ``ControlProblem`` if the disk has no room for this number of bytes.
     private func checkRoom(for size: Int64) async throws(ControlProblem) {
         let room = try await onThread { () throws(SpoolError) in self.room() }
         guard let room, room < size || room == 0 else { return }
         throw ControlProblem(
             .unavailable,
-            "The disk that holds \(directory) has no room for the file: it needs at least \(max(size, 1)) more bytes, and \(room) can be used; a part of the disk stays free for the database. Free some space, prune jobs, or set spool.directory to a folder on another disk. A file inside one of the daemon's roots needs no copy."
+            "The disk that holds \(directory) has no room for the file: it needs at least \(max(size, 1)) more bytes, but only \(room) can be used, since a part of the disk stays free for the database. Free some space, prune jobs, or set spool.directory to a folder on another disk. A file inside one of the daemon's roots needs no copy."
         )
     }
 

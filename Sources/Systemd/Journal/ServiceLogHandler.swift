@@ -80,7 +80,7 @@ public struct ServiceLogHandler: LogHandler {
             case .levelPrefix: "<\(event.level.priority)>"
             }
         line += event.text.singleLine
-        // The message begins with the origin of a line that another program wrote, and ends with that line.
+        // The message ends with a line that another program wrote, so metadata after it could be mistaken for output.
         if metadata["HALYARD_STREAM"] != nil { return write(line + "\n") }
         for (key, value) in metadata.sorted(by: { $0.key < $1.key })
         where key != "HALYARD_EVENT" && key != "HALYARD_ERROR" {

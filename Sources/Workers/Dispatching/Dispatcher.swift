@@ -160,7 +160,7 @@ extension Dispatcher {
         return members[worker] != nil
     }
 
-    /// Notes that the process has begun the attempt, although it has not reported that (I4).
+    /// Notes that the process has begun the attempt. It has reported that, or another of its messages proves it (I4).
     mutating func noteBegun(_ lease: Lease, in worker: WorkerID) {
         guard members[worker]?.attempts[lease] != nil else { return }
         members[worker]?.attempts[lease] = true

@@ -40,7 +40,8 @@ import Testing
         let explanation = WaitExplanation(job: JobID(41), state: .blocked, reasons: reasons)
         try Golden.expect(
             Capture.text { output in
-                for line in WaitText.lines(explanation, start: "Start it with: systemctl start halyard", now: now) {
+                let start = "Start the daemon with: systemctl start halyard"
+                for line in WaitText.lines(explanation, start: start, now: now) {
                     try output.line(line)
                 }
             },

@@ -4,11 +4,11 @@ import Testing
 
 @testable import Commands
 
-/// Messages about jobs that nothing runs, because no daemon does.
+/// Messages about jobs while no daemon runs.
 @Suite struct NoDaemonTests {
     private static let start = "Start halyardd with the same --config as before; its database is DIRECTORY/halyard.db"
 
-    /// Two jobs, of which a daemon that is gone has begun the first.
+    /// Creates two jobs. The first was running when its daemon ended.
     private func shop() async throws -> Workshop {
         let shop = try await Workshop()
         for url in ["http://a/", "http://b/"] { _ = try await shop.run("enqueue", "unfurl", url) }
@@ -24,13 +24,13 @@ import Testing
         #expect(ready.code == .jobOpen)
         #expect(
             ready.errors
-                == "halyard: Job 2 is not final yet, and no daemon runs: it does not run until a daemon starts. \(Self.start)\n"
+                == "halyard: Job 2 is not final yet, and no daemon runs. The job will not run until a daemon starts. \(Self.start)\n"
         )
         let running = try await shop.run("result", "1")
         #expect(running.code == .jobOpen)
         #expect(
             running.errors
-                == "halyard: Job 1 is not final yet, and no daemon runs: it was interrupted, and runs again when a daemon starts. \(Self.start)\n"
+                == "halyard: Job 1 is not final yet, and no daemon runs. The job was interrupted and will run again when a daemon starts. \(Self.start)\n"
         )
     }
 
@@ -38,16 +38,16 @@ import Testing
         let shop = try await shop()
         let run = try await shop.run("cancel", "1", "2")
         #expect(run.code == .success)
-        #expect(run.output == "1  was interrupted; it is cancelled when a daemon starts\n2  ⊘ cancelled\n")
+        #expect(run.output == "1  was interrupted; it will be cancelled when a daemon starts\n2  ⊘ cancelled\n")
         #expect(
             run.errors
                 == "halyard: no daemon is running; wrote to DIRECTORY/halyard.db\nhalyard: \(Self.start)\n")
         #expect(
             try await shop.run("result", "1").errors.contains(
-                "it was interrupted, and is cancelled when a daemon starts. \(Self.start)"))
+                "The job was interrupted and will be cancelled when a daemon starts. \(Self.start)"))
     }
 
-    @Test func theStatusSaysWhatHappensToJobsOfADaemonThatIsGone() async throws {
+    @Test func theStatusSaysWhatHappensToInterruptedJobs() async throws {
         let shop = try await shop()
         let status = try await shop.run("status")
         #expect(status.output.hasPrefix("halyardd  stopped\n"))

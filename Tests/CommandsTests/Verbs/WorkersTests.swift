@@ -21,7 +21,7 @@ import Testing
         )
     }
 
-    /// Programs and pipes get only the results.
+    /// A pipe and `--json` get only the results.
     @Test func theRunningCheckIsShownOnATerminal() async {
         let arguments = ["--", "sh", "-c", "exit 3"]
         let (code, output) = await Self.test(arguments, terminal: (200, 50))

@@ -241,7 +241,7 @@ import Testing
         }
     }
 
-    /// A job of such a worker must not run forever.
+    /// Such a worker must not run its job forever.
     @Test(.timeLimit(.minutes(2)))
     func aJobWhoseWorkerSavesBeforeItStartsFailsAfterItsLimit() async throws {
         let bed = try TestBed()

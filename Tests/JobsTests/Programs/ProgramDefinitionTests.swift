@@ -66,7 +66,7 @@ import Testing
         ),
         (
             #"{"program":["/bin/a","{x}"],"fields":{"x":{"type":"object"}}}"#,
-            "program.1: the field \"x\" is an object, which cannot be an argument; the program can read it from standard input"
+            "program.1: the field \"x\" is an object, which cannot be an argument; let the program read it from standard input"
         ),
         (
             #"{"program":["/bin/a"],"stdin":"none","fields":{"x":{}}}"#,
@@ -262,7 +262,7 @@ import Testing
         ),
         (
             #"["/bin/a","-e","{tags}","--"]"#, #"{"required":true}"#,
-            "program.2: the field \"tags\" is a list, which may be empty, and then \"-e\" takes the next argument as its value; write \"--\" or an argument that is not an option before {tags}"
+            "program.2: the field \"tags\" is a list; if it is empty, \"-e\" takes the next argument as its value; write \"--\" or an argument that is not an option before {tags}"
         ),
         (
             #"["/bin/a","{tags}"]"#, #"{"default":["a",1]}"#,

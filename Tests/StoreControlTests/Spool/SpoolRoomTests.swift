@@ -28,7 +28,7 @@ import Testing
             }
             #expect(problem?.code == .unavailable)
             #expect(
-                problem?.message.contains("it needs at least 100 more bytes, and 99 can be used") == true,
+                problem?.message.contains("it needs at least 100 more bytes, but only 99 can be used") == true,
                 "\(problem?.message ?? "none")")
             #expect(problem?.message.contains("spool.directory") == true)
             #expect(try await spool.files() == [] && spool.amount.bytes == 0)
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    /// Somebody else fills the disk meanwhile, or the size was not announced.
+    /// Another process fills the disk meanwhile, and the size was not announced.
     @Test func aFileThatWouldFillTheDiskIsRemoved() async throws {
         try await TestStore.with { files in
             let looks = Mutex(0)
@@ -50,7 +50,7 @@ import Testing
             await #expect(throws: ControlProblem.self) {
                 try await spool.keep(pieces(20, of: 1 << 20), size: nil, now: TestStore.moment)
             }
-            // At the beginning, and after 8 and 16 MiB.
+            // The spool checks at the beginning, and after 8 and 16 MiB.
             #expect(looks.withLock(\.self) == 3)
             #expect(try await spool.files() == [] && spool.amount.bytes == 0)
         }
