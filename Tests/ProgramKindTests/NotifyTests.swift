@@ -99,10 +99,12 @@ import Testing
 
     // MARK: Programs that do not end
 
-    @Test(arguments: [HostedStop.cancelled, .timedOut(isForGood: true), .timedOut(isForGood: false), .interrupted])
-    func theLogSaysThatAProgramIgnoredTheRequest(_ reason: HostedStop) async throws {
+    @Test(
+        arguments: [HostedStop.cancelled, .timedOut(isForGood: true), .timedOut(isForGood: false), .interrupted],
+        ["printf busy >&2", "echo busy >&2", "echo busy >&2; exec >&- 2>&-"])
+    func theLogSaysThatAProgramIgnoredTheRequest(_ reason: HostedStop, output: String) async throws {
         let bench = try Bench()
-        let attempt = try bench.start(Bench.script("trap '' TERM; printf busy >&2; while :; do sleep 1000; done"))
+        let attempt = try bench.start(Bench.script("trap '' TERM; \(output); while :; do sleep 1000; done"))
         await attempt.began.uncancellableWait()
         let log = try #require(bench.files.log(of: attempt))
         await log.hasText.uncancellableWait()

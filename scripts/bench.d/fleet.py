@@ -470,9 +470,11 @@ def main():
         parser.error("restart is a part of hold; write --only hold,restart")
     folder = tempfile.mkdtemp(prefix="halyard-fleet-bench.")
     server = None
+    systems = []
     try:
         server = Server(options.place)
         bench = Bench(options, folder, server)
+        systems = bench.systems.values()
         for part in PARTS:
             if part in options.only and part != "restart":
                 getattr(bench, part)()
@@ -482,6 +484,8 @@ def main():
         print(f"fleet: {error}", file=sys.stderr)
         return 70
     finally:
+        for system in systems:
+            system.stop()
         if server:
             server.close()
         shutil.rmtree(folder, ignore_errors=True)

@@ -43,8 +43,8 @@ enum WaitText {
         case .store(let problem): "the daemon starts no job: \(problem)"
         case .noDaemon: "no daemon runs. \(start)"
         case .running(let attempt, let since): "runs attempt \(attempt) since \(TimeText.both(since, now: now))"
-        // The message of a crashed job already contains the command.
-        case .final(.failed, let failure?) where failure.code != JobFailure.Code.crashed:
+        // The message of a crashed job usually contains the command.
+        case .final(.failed, let failure?) where !failure.message.contains("halyard retry"):
             failure.text + "\n  after correcting the cause, run it again with: halyard retry \(job)"
         case .final(_, let failure?): failure.text
         case .final(let outcome, nil):

@@ -68,6 +68,9 @@ extension Halyard {
             } catch is ControlProblem {
                 // The reload itself reports why the daemon does not answer.
                 return
+            } catch {
+                // Nobody reads the notes. The reload goes on without them.
+                return
             }
         }
     }

@@ -99,14 +99,14 @@ extension Halyard {
                 if let input { conformance.input = try Self.json(input, of: "--input") }
                 if let limit = timeout.flatMap({ Duration(human: $0) }) { conformance.attemptLimit = limit }
                 var results: [WorkerConformance.Result] = []
-                var block = LiveBlock(surroundings.output)
                 let isLive = surroundings.output.isTerminal && !common.json
                 let hasPassed = try conformance.run { name in
-                    if isLive { try block.draw(["\("checking", .dim) \(name)"], below: []) }
+                    // The line stays, since the program may write its errors to the same terminal.
+                    if isLive { try surroundings.output.line("\("checking", .dim) \(name)") }
+                    try surroundings.output.flush()
                 } _: { result in
                     results.append(result)
                     if common.json { return }
-                    if isLive { return try block.draw([], below: [Self.line(result)]) }
                     try surroundings.output.line(Self.line(result))
                     try surroundings.output.flush()
                 }

@@ -254,10 +254,11 @@ final class WorkerSet: Sendable {
         let programs = configuration.workerPrograms(in: surroundings)
         let answers = await Self.all(programs) { [logger, groups, checks] program -> Answer in
             let check = checks.begin(program, now: wallClock())
-            defer { checks.end(check) }
             do throws(WorkerProblem) {
                 return .kinds(
-                    try await WorkerHost.check(program, version: Version.current, groups: groups, logger: logger))
+                    try await WorkerHost.check(
+                        program, version: Version.current, groups: groups, logger: logger
+                    ) { checks.end(check) })
             } catch {
                 return Answer(error)
             }

@@ -28,7 +28,7 @@ public enum FileSystem {
         func bytes(_ blocks: UInt) -> Int64 {
             Int64(clamping: UInt64(blocks).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
         }
-        let free = bytes(geteuid() == 0 ? status.f_bfree : status.f_bavail)
+        let free = bytes(status.f_bavail)
         return max(0, free - min(maxReserve, bytes(status.f_blocks) / 20))
     }
 

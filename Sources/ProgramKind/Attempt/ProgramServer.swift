@@ -69,8 +69,7 @@ final class ProgramServer {
                 if isTooLarge, !wasTooLarge { kill() }
             }
             if entries[2].revents != 0, let size = read(pipes.log) {
-                if size == 0 { isLogOpen = false }
-                write(size)
+                if size == 0 { isLogOpen = false } else { write(size) }
                 logged.count(size)
             }
             if entries[3].revents != 0, let found = socket?.receive() {

@@ -39,9 +39,11 @@ extension WorkerHost {
 
     /// Starts a separate process of a program, and returns its introduction. No other processes are affected.
     ///
+    /// - Parameter onAnswer: Called when the introduction, or its failure, is known; the process ends later.
     /// - Throws: ``WorkerProblem``.
     public static func check(
-        _ program: WorkerProgram, version: String, groups: CgroupRoot? = nil, logger: Logger
+        _ program: WorkerProgram, version: String, groups: CgroupRoot? = nil, logger: Logger,
+        onAnswer: () -> Void = {}
     ) async throws(WorkerProblem) -> Announcement {
         let trial = WorkerHost(program, version: version, groups: groups, logger: logger)
         let result: Result<Announcement, WorkerProblem>
@@ -50,6 +52,7 @@ extension WorkerHost {
         } catch {
             result = .failure(error)
         }
+        onAnswer()
         await trial.close()
         return try result.get()
     }
