@@ -70,7 +70,8 @@ final class CheckedConversation {
     // MARK: Waiting
 
     func introduction() throws(Finding) -> Announcement {
-        switch try next(within: program.conformance.answerLimit, "an introduction (kinds)") {
+        // The daemon waits twice as long for an introduction as for other answers.
+        switch try next(within: program.conformance.answerLimit * 2, "an introduction (kinds)") {
         case .kinds(let announcement): return announcement
         case .refused(let refusals):
             let reasons = refusals.map { "\($0.key) \($0.message)" }.joined(separator: "; ")

@@ -55,7 +55,7 @@ public struct WorkerConformance: Sendable {
     public var input: JSONText
     /// The longest wait for the end of an attempt.
     public var attemptLimit: Duration
-    /// The longest wait for any other answer.
+    /// The longest wait for any other answer; an introduction may take twice as long.
     public var answerLimit: Duration
 
     /// Creates the checks of a program.

@@ -218,7 +218,7 @@ import Testing
         log.append(String(repeating: "x", count: 5000))
         log.finish()
         #expect(lines.all.count == 102)
-        #expect(lines.all[100] == "150 more lines are only in the job's log")
+        #expect(lines.all[100] == "150 more lines are not shown here; see halyard log")
         #expect(lines.all[101] == String(repeating: "x", count: 4096) + "…")
         #expect(try files.entries().lines.count == 251)
     }

@@ -17,7 +17,7 @@ import WorkerConformance
         ("exit 0", "introduction", "it exited with status 0 (expected an introduction (kinds))"),
         ("echo hello", "introduction", "a line on standard output is not a message"),
         ("printf x", "introduction", "its last line on standard output has no line break"),
-        ("sleep 600", "introduction", "it did not answer within 1 seconds (expected an introduction (kinds))"),
+        ("sleep 600", "introduction", "it did not answer within 2 seconds (expected an introduction (kinds))"),
         (#"echo '{"type":"kinds","protocol":2,"kinds":[{"name":"k"}]}'"#, "introduction", "it speaks version 2"),
         (#"echo '{"type":"kinds","protocol":1,"kinds":[]}'"#, "introduction", "it announces no kinds"),
         (#"echo '{"type":"kinds","protocol":1,"kinds":[{"name":"K"}]}'"#, "introduction", "is not a valid name"),

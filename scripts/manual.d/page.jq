@@ -84,7 +84,7 @@ def hasVerbs: (subverbs | length) > 0;
       ".TP\n.B STATE_DIRECTORY\\fR, \\fBRUNTIME_DIRECTORY\\fR, \\fBCONFIGURATION_DIRECTORY\\fR, \\fBCREDENTIALS_DIRECTORY\nThe folders of the database, the socket, the configuration and the tokens for uploads, as set by systemd; see \\fBsystemd.exec\\fR(5).",
       ".TP\n.B NOTIFY_SOCKET\\fR, \\fBWATCHDOG_USEC\\fR, \\fBLISTEN_FDS\nSet by the service manager. The daemon reports to it when it is ready, makes progress or stops, as in \\fBsd_notify\\fR(3), and uses the socket that it passes.",
       ".SH SECURITY", ".PP",
-      "Members of the socket's group can make the daemon fetch public addresses, upload files from upload.roots to any public address, and send each token to the servers that upload.credential_origins lists for it. They can also cancel and prune jobs, and change queues and definitions. They cannot run programs, make the daemon read other files, or write to the database file."
+      "Members of the socket's group can make the daemon fetch public addresses, upload files from upload.roots to any public address, and send each token to the servers that upload.credential_origins lists for it. They can also cancel and prune jobs, and change queues and definitions, and thus run the executables beneath program.roots (by default none) as the user of the daemon. They cannot run other programs or write to the database file."
    end),
   ".SH SEE ALSO",
   ".PP",

@@ -35,7 +35,10 @@ struct LogText {
         switch piece.entry {
         case .line(let line): try print(line)
         case .leftOut(let gap):
-            try note("… \(AmountText.bytes(gap.bytes)) (\(AmountText.count(Int(gap.lines), "line"))) left out …")
+            // Part of the output, so that a saved log does not look complete.
+            try endLine()
+            try session.output.line(
+                "… \(AmountText.bytes(gap.bytes)) (\(AmountText.count(Int(gap.lines), "line"))) left out …")
         case .end(.finished): break
         case .end(.open):
             try endLine()

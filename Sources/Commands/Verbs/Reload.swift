@@ -9,7 +9,8 @@ extension Halyard {
             abstract: "Reload the daemon's configuration; if any of it is invalid, nothing changes.",
             discussion: """
                 If a setting that changed needs a restart, nothing changes either, and the message names the setting. The reload \
-                is carried out if a worker program that did not change cannot run now; the message says why it cannot.
+                is carried out if a worker whose settings did not change cannot run now: its running processes are kept, the \
+                message says why it cannot run, and the exit code is 69.
 
                 The daemon starts all worker programs at the same time to learn their kinds, and waits up to 20 \
                 seconds for them. A message names each worker that it waits for.
@@ -29,7 +30,7 @@ extension Halyard {
                 try session.note("the daemon has reloaded")
                 for problem in report.problems { try session.note("\(problem)") }
             }
-            return .success
+            return report.problems.isEmpty ? .success : .unavailable
         }
 
         /// Reloads, and meanwhile reports the workers that the daemon waits for.

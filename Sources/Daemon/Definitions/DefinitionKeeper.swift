@@ -106,7 +106,8 @@ extension DaemonConfiguration {
         switch readText(path) {
         case .failure(let failure):
             throw ConfigurationProblem(
-                ["definitions: \(failure)"], transientCode: isTransient(failure.code) ? failure.code : nil)
+                ["definitions: \(failure) To start without such a file, set definitions: \"\"."],
+                transientCode: isTransient(failure.code) ? failure.code : nil)
         case .success(let text):
             do throws(DefinitionsProblem) {
                 document = try DefinitionDocument.read(text)

@@ -237,7 +237,8 @@ final class WorkerSet: Sendable {
 
     /// The programs of a new configuration, and how each answered.
     struct Plan {
-        fileprivate var entries: [(program: WorkerProgram, answer: Answer)]
+        /// The running processes of a program are kept if it cannot run now.
+        fileprivate var entries: [(program: WorkerProgram, answer: Answer, isKept: Bool)]
         fileprivate var programs: ProgramSettings
         /// The unchanged programs that cannot run now, each as a sentence with its place. They keep the kinds that they
         /// announced before.
@@ -264,7 +265,7 @@ final class WorkerSet: Sendable {
             }
         }
         let current = state.withLock(\.members)
-        var entries = zip(programs, answers).map { (program: $0, answer: $1) }
+        var entries = zip(programs, answers).map { (program: $0, answer: $1, isKept: false) }
         var (problems, faults) = ([String](), [String]())
         for (index, entry) in entries.enumerated() {
             guard case .unusable(let reason) = entry.answer else { continue }
@@ -276,7 +277,9 @@ final class WorkerSet: Sendable {
                     (index == 0
                         ? "\(entry.program.name) \(reason)"
                         : configuration.sentence(about: entry.program.name, reason))
-                        + "; the jobs of its kinds wait until it can run")
+                        + "; its running processes are kept, and without one the jobs of its kinds wait until it can run"
+                )
+                entries[index].isKept = true
             } else {
                 problems.append(
                     configuration.sentence(
@@ -300,7 +303,7 @@ final class WorkerSet: Sendable {
             problems.append("\(error)")
         }
         guard problems.isEmpty else { throw ConfigurationProblem(problems) }
-        for (program, answer) in entries {
+        for (program, answer, _) in entries {
             for warning in answer.announcement?.warnings ?? [] {
                 logger.warning(
                     "\(program.name == DaemonConfiguration.Worker.builtInName ? "" : "worker \(program.name): ")\(warning)"
@@ -312,12 +315,13 @@ final class WorkerSet: Sendable {
 
     /// Uses the programs of a new configuration for all attempts that begin later. Attempts that run keep their processes.
     ///
-    /// The administrator's workers always get new processes, since the files of the programs may have changed.
+    /// The administrator's workers get new processes, since the files of the programs may have changed; those that cannot
+    /// run now keep theirs.
     func use(_ plan: Plan) {
         programs.use(plan.programs)
         let old = state.withLock(\.members)
         var members: [Member] = []
-        for (program, answer) in plan.entries {
+        for (program, answer, isKept) in plan.entries {
             guard var member = old.first(where: { $0.name == program.name }) else {
                 var added = member(program)
                 added.answer = answer
@@ -327,7 +331,7 @@ final class WorkerSet: Sendable {
             }
             member.program = program
             member.answer = answer
-            member.host.use(program, announced: answer.announcement, always: !member.isBuiltIn)
+            member.host.use(program, announced: answer.announcement, always: !member.isBuiltIn && !isKept)
             members.append(member)
         }
         let removed = old.filter { old in !members.contains { $0.host === old.host } }.map(\.host)

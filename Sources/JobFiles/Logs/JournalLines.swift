@@ -50,7 +50,7 @@ struct JournalLines {
     }
 
     private mutating func reportDropped(_ lines: inout [String]) {
-        if dropped > 0 { lines.append("\(dropped) more lines are only in the job's log") }
+        if dropped > 0 { lines.append("\(dropped) more lines are not shown here; see halyard log") }
         dropped = 0
     }
 }

@@ -3,7 +3,7 @@
 
 Name it in halyard.yaml, and check it with: halyard workers test --input '{"text": "a b"}' -- ./count-words.py
 
-The protocol is described in the documentation of Halyard, on the page "Worker protocol".
+The protocol is described in /usr/share/doc/halyard/WorkerProtocol.md.
 """
 import json
 import os
@@ -182,6 +182,8 @@ class Worker:
         # Messages get a private descriptor, and print() writes to the log.
         self.output = os.fdopen(os.dup(1), "wb", buffering=0)
         os.dup2(2, 1)
+        # Each line appears at once, and none is lost if the process is killed.
+        sys.stdout.reconfigure(line_buffering=True)
         self.lock = threading.Lock()
         self.attempts = {}
         self.draining = False
