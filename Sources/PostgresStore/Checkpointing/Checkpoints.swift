@@ -32,7 +32,7 @@ extension Writer {
                     FROM   unnest($1::bigint[], $2::bigint[], $3::text[]) AS new (job, attempt, value)
                     JOIN   halyard.running ON running.job = new.job
                     WHERE  running.attempt = new.attempt
-                    AND    running.daemon = $4::bigint
+                    AND    running.daemon + 0 = $4::bigint
                     FOR KEY SHARE OF running) AS held
             ON CONFLICT (job) DO UPDATE
             SET    attempt = excluded.attempt, saved_ms = excluded.saved_ms, value = excluded.value

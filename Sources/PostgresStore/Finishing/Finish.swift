@@ -185,13 +185,14 @@ extension Writer {
     }
 
     private enum Statements {
+        /// Found by job: the index of daemons contains every row that this one has had and that cannot be removed yet.
         static let take = Statement(
             """
             DELETE FROM halyard.running
             USING  unnest($1::bigint[], $2::bigint[]) AS lease (job, attempt)
             WHERE  running.job = lease.job
             AND    running.attempt = lease.attempt
-            AND    running.daemon = $3::bigint
+            AND    running.daemon + 0 = $3::bigint
             RETURNING running.job, lane, graph, running.attempt, tries, rescues, due_ms, steady_ms, started_ms,
                       daemon, cancel_ms
             """)
