@@ -67,8 +67,10 @@ extension Writer {
             count(queue: lane.queue, graph: row.graph(2), from: .scheduled, to: .ready, now: now)
             note(row.job(0), graph: row.graph(2), state: .ready, attempt: row.int(5))
         }
+        due.sort { $0.job < $1.job }
         try run(
-            Statements.promote, .jobs(due.map(\.job)), .integers(due.map(\.lane)), .times(due.map(\.readySince)))
+            Statements.promote[half(.ready)], .jobs(due.map(\.job)), .integers(due.map(\.lane)),
+            .times(due.map(\.readySince)))
     }
 
     private enum Statements {
@@ -97,20 +99,21 @@ extension Writer {
                     LIMIT    1000
                     FOR UPDATE SKIP LOCKED) AS wait
             """)
-        static let promote = Statement(
-            """
-            WITH due AS MATERIALIZED (
-                SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS due (job, lane, steady_ms)
-            ), taken AS (
-                DELETE FROM halyard.scheduled
-                USING  due
-                WHERE  scheduled.job = due.job
-                RETURNING scheduled.job, due.lane, scheduled.graph, scheduled.attempt, scheduled.tries,
-                          scheduled.rescues, scheduled.due_ms, due.steady_ms, scheduled.started_ms
-            )
-            INSERT INTO halyard.ready (job, lane, graph, attempt, tries, rescues, due_ms, steady_ms, started_ms, txid)
-            SELECT *, pg_current_xact_id()::text::bigint
-            FROM   taken
-            """)
+        /// The jobs are sorted.
+        static let promote = HotTable.ready.halves { name, half in
+            Statement(
+                """
+                WITH taken AS (
+                    DELETE FROM halyard.scheduled
+                    WHERE job = ANY ($1::bigint[])
+                    RETURNING job, ($2::bigint[])[width_bucket(job, $1::bigint[])], graph, attempt, tries, rescues,
+                              due_ms, ($3::bigint[])[width_bucket(job, $1::bigint[])], started_ms
+                )
+                INSERT INTO halyard.\(name) (job, lane, graph, attempt, tries, rescues, due_ms, steady_ms, started_ms, txid,
+                                           half)
+                SELECT *, pg_current_xact_id()::text::bigint, \(half)
+                FROM   taken
+                """)
+        }
     }
 }
