@@ -2,8 +2,8 @@ extension Migration {
     /// The first schema. States, outcomes, conditions and priorities are the raw values of the types in `Jobs`; times
     /// are milliseconds since 1970 in UTC; JSON is text, exactly as it was accepted.
     ///
-    /// Rows of the hot tables are only inserted and deleted, and no index of `ready` is read from its beginning, so that
-    /// the rows that a long transaction keeps from being removed cost nothing:
+    /// Rows of the hot tables are only inserted and deleted, and no index is read from its beginning each time, so that the
+    /// rows that a long transaction keeps from being removed cost nothing:
     ///
     /// - S1: A job has one row in `job`, which never changes, and one row in exactly one of `blocked`, `scheduled`,
     ///   `ready`, `running` and `done`, which is its state. Each change of the state is a delete and an insert.

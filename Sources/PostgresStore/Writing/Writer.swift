@@ -97,6 +97,7 @@ final class Writer {
         // transactions, so that floors would hide their rows.
         if !link.isOpen {
             memory.floors = Floors()
+            memory.dueFloors = DueFloors()
             memory.areFoldsRebased = false
         }
         memoryAtBegin = memory
