@@ -80,6 +80,7 @@ extension Migration {
                     FROM   pg_locks AS adding
                     JOIN   pg_locks AS xact ON xact.virtualtransaction = adding.virtualtransaction
                     WHERE  adding.locktype = 'advisory'
+                    AND    adding.database = (SELECT oid FROM pg_database WHERE datname = current_database())
                     AND    (adding.classid::bigint << 32) + adding.objid::bigint = \(AdvisoryLock.adding)
                     AND    adding.objsubid = 1
                     AND    adding.granted

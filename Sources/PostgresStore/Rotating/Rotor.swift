@@ -145,6 +145,7 @@ final class Rotor {
             SELECT virtualtransaction
             FROM   pg_locks
             WHERE  locktype = 'advisory'
+            AND    database = (SELECT oid FROM pg_database WHERE datname = current_database())
             AND    (classid::bigint << 32) + objid::bigint = \(AdvisoryLock.adding)
             AND    objsubid = 1
             AND    granted
