@@ -8,7 +8,8 @@ import Synchronization
 ///
 /// The writes of all callers use one connection on its own thread and share commits (``CommitLoop``). Requests that
 /// affect very many rows use another one, so that other writes do not wait for them; the server keeps them apart. Lives
-/// are renewed on one of their own, and reads use two more. Each connection is made when it is first used.
+/// are renewed on one of their own, reads use two more, and one keeps tables small. Each connection is made when it is
+/// first used.
 public final class PostgresJobStore: JobStore {
     /// The server for people: host, port and database.
     public let server: String
@@ -24,6 +25,8 @@ public final class PostgresJobStore: JobStore {
     let reading: RequestThread<Reader>
     /// The thread for listings, which may take long.
     let listing: RequestThread<Reader>
+    /// The thread that keeps hot tables small.
+    private let rotating: RotationThread
     private let observers: Observers
     private let listener: Listener?
     private let offset: ClockOffset?
@@ -36,7 +39,7 @@ public final class PostgresJobStore: JobStore {
     init(
         server: String, identity: String, writing: RequestThread<Writer>, bulk: RequestThread<Writer>,
         lives: RequestThread<LifeKeeper>, reading: RequestThread<Reader>, listing: RequestThread<Reader>,
-        listener: Listener?, observers: Observers, offset: ClockOffset?
+        rotating: RotationThread, listener: Listener?, observers: Observers, offset: ClockOffset?
     ) {
         self.server = server
         self.identity = identity
@@ -45,6 +48,7 @@ public final class PostgresJobStore: JobStore {
         self.lives = lives
         self.reading = reading
         self.listing = listing
+        self.rotating = rotating
         self.observers = observers
         self.listener = listener
         self.offset = offset
@@ -82,6 +86,7 @@ public final class PostgresJobStore: JobStore {
         await reading.close()
         await listing.close()
         await lives.close()
+        await rotating.close()
         await bulk.close()
         await writing.close()
         await listener?.close()
@@ -158,9 +163,11 @@ public final class PostgresJobStore: JobStore {
     ) async throws(StoreError) -> Exchange {
         var weight = ends.count + (claim?.slots ?? 0)
         for end in ends { weight += end.ending.children.reduce(0) { $0 + $1.weight } }
-        return try await writing.perform(weight: weight) { (writer) throws(PostgresError) in
+        let exchange = try await writing.perform(weight: weight) { (writer) throws(PostgresError) in
             try writer.exchange(ends, claim: claim, by: holder, now: now)
         }
+        if !exchange.claimed.isEmpty || !exchange.finished.isEmpty { rotating.lookIfDue() }
+        return exchange
     }
 
     public func save(
@@ -177,7 +184,10 @@ public final class PostgresJobStore: JobStore {
     }
 
     public func cancel(_ jobs: [JobID], now: Timestamp) async throws(StoreError) -> [CancelResult] {
-        try await write(weight: jobs.count) { (writer) throws(PostgresError) in try writer.cancel(jobs, now: now) }
+        rotating.lookIfDue()
+        return try await write(weight: jobs.count) { (writer) throws(PostgresError) in
+            try writer.cancel(jobs, now: now)
+        }
     }
 
     public func cancel(graph: GraphID, now: Timestamp) async throws(StoreError) -> [JobID: CancelResult]? {

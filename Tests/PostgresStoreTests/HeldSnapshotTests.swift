@@ -1,6 +1,7 @@
 import Jobs
 import PostgreSQL
 import PostgresStore
+import Synchronization
 import Testing
 
 /// The cost of claims and ends while a transaction holds an old snapshot, counted in rows and not in time.
@@ -31,6 +32,8 @@ import Testing
         let holder = try await begin(store)
         _ = try await store.rescue(RescueRequest(maxRescues: 3), by: holder, now: now)
         await store.close()
+        // As autovacuum does, which finds no rows of a daemon.
+        try admin.run("ANALYZE halyard.ready; ANALYZE halyard.running")
         let before = try rowsRead(admin)
         store = try database.open()
         #expect(try await run(200, on: store, step, as: holder) == 200)
@@ -89,6 +92,65 @@ import Testing
         for (table, count) in try sequentialScans(admin) { #expect(count == scans[table], "\(table)") }
     }
 
+    /// A clock that a test moves.
+    private final class MovedClock: StoreClock {
+        private let time = Atomic<Int64>(1_750_000_000_000)
+        var boot: String { "the only one" }
+        var sinceBoot: Duration { .milliseconds(time.load(ordering: .relaxed)) }
+        var wall: Timestamp { Timestamp(milliseconds: time.load(ordering: .relaxed)) }
+
+        func advance(_ seconds: Int64) { time.wrappingAdd(seconds * 1000, ordering: .relaxed) }
+    }
+
+    @Test func searchesForDueJobsPassFewDeletedRows() async throws {
+        let database = try TestDatabase()
+        let admin = try Connection(to: database.url)
+        let clock = MovedClock()
+        var options = PostgresStoreOptions()
+        options.lifeLength = .seconds(1_000_000)
+        let store = try database.open(options, clock: clock)
+        try await store.change(
+            DefinitionChange(definitions: [Definition(name: "step", kind: "noop")]), now: clock.wall)
+        let step = try #require(try await store.definitions().definitions.first).id
+        let holder = try await store.begin(Holder(identity: "me", host: "here", version: "1"), now: clock.wall).id
+        let snapshot = try Connection(to: database.url)
+        try snapshot.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM halyard.scheduled")
+        let rounds: Int64 = 60
+        for _ in 0..<rounds {
+            let wait = NewJob(definition: step, start: .after(.seconds(1)))
+            let calendar = NewJob(definition: step, start: .at(clock.wall + .seconds(1)))
+            let graphs = [wait, calendar].flatMap { job in
+                Array(repeating: NewGraph(isGraph: false, jobs: [job]), count: 50)
+            }
+            _ = try await store.enqueue(graphs, now: clock.wall)
+            clock.advance(5)
+            var ended = 0
+            while ended < 100 {
+                let claimed = try await store.exchange(
+                    [], claim: ClaimRequest(slots: 16), by: holder, now: clock.wall
+                ).claimed
+                let ends = claimed.map { AttemptEnd(lease: $0.lease, ending: .succeeded(ok)) }
+                ended += try await store.exchange(ends, claim: nil, by: holder, now: clock.wall).finished.count
+            }
+        }
+        await store.close()
+        try awaitEnds(admin)
+        let rows = try admin.run(
+            Statement(
+                """
+                SELECT indexrelname::text, idx_tup_read
+                FROM   pg_stat_user_indexes
+                WHERE  relname ~ '^scheduled'
+                AND    indexrelname !~ 'pkey$'
+                """))
+        // Searches from the beginning, of which there are more than ten in each round, would pass 1,500 rows on average.
+        #expect(rows.count > 0)
+        rows.forEach { row in
+            #expect(row.integer(1) < rounds * 10 * 1500 / 4, "\(row.string(0)) read \(row.integer(1)) rows")
+        }
+        try snapshot.run("COMMIT")
+    }
+
     private func begin(_ store: PostgresJobStore) async throws -> HolderID {
         try await store.begin(Holder(identity: "me", host: "here", version: "1"), now: now).id
     }
@@ -122,7 +184,7 @@ import Testing
                 """
                 SELECT indexrelname::text, idx_tup_read
                 FROM   pg_stat_user_indexes
-                WHERE  relname IN ('ready', 'running', 'tally_change')
+                WHERE  relname ~ '^(ready|running|tally_change)'
                 """))
         return Dictionary(uniqueKeysWithValues: rows.map { ($0.string(0), $0.integer(1)) })
     }
@@ -134,8 +196,7 @@ import Testing
                 """
                 SELECT relname::text, seq_scan
                 FROM   pg_stat_user_tables
-                WHERE  relname IN ('job', 'ready', 'running', 'scheduled', 'blocked', 'done', 'dependency', 'attempt',
-                                   'tally_change', 'tally_fold', 'idempotency', 'graph')
+                WHERE  relname ~ '^(job|ready|running|scheduled|blocked|done|dependency|attempt|tally|idempotency|graph)'
                 """))
         return Dictionary(uniqueKeysWithValues: rows.map { ($0.string(0), $0.integer(1)) })
     }

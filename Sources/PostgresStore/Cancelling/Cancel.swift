@@ -85,6 +85,7 @@ extension Writer {
             (.ready, delete("ready", pending: "0")), (.scheduled, delete("scheduled", pending: "0")),
             (.blocked, delete("blocked", pending: "pending")),
         ]
+        /// The count makes the server lock all rows, in order, before it changes the first one.
         static let running = Statement(
             """
             WITH locked AS MATERIALIZED (
@@ -97,9 +98,10 @@ extension Writer {
             )
             UPDATE halyard.running
             SET    cancel_ms = $2::bigint
-            FROM   locked
-            WHERE  running.job = locked.job
-            RETURNING running.job, running.graph, running.attempt
+            WHERE  job = ANY ($1::bigint[])
+            AND    cancel_ms IS NULL
+            AND    (SELECT count(*) FROM locked) > 0
+            RETURNING job, graph, attempt
             """)
         /// Jobs of earlier requests. Others may have been claimed since the first statement.
         static let requested = Statement(
@@ -119,15 +121,15 @@ extension Writer {
             Statement(
                 """
                 WITH locked AS MATERIALIZED (
-                    SELECT   job AS number
+                    SELECT   1
                     FROM     halyard.\(table)
                     WHERE    job = ANY ($1::bigint[])
                     ORDER BY job
                     FOR UPDATE
                 )
                 DELETE FROM halyard.\(table)
-                USING  locked
-                WHERE  job = locked.number
+                WHERE job = ANY ($1::bigint[])
+                AND   (SELECT count(*) FROM locked) > 0
                 RETURNING \(OpenRow.columns), \(pending)::bigint
                 """)
         }

@@ -23,17 +23,17 @@ extension Writer {
     }
 
     private enum Statements {
-        /// Locks the running jobs: a transaction whose connection broke may still be at work when the next one ends them.
+        /// The leases are sorted. Locks the running jobs: a transaction whose connection broke may still be at work when the next one ends them.
         static let save = Statement(
             """
             INSERT INTO halyard.checkpoint (job, attempt, saved_ms, value)
             SELECT job, attempt, $5::bigint, value
-            FROM   (SELECT running.job, running.attempt, new.value
-                    FROM   unnest($1::bigint[], $2::bigint[], $3::text[]) AS new (job, attempt, value)
-                    JOIN   halyard.running ON running.job = new.job
-                    WHERE  running.attempt = new.attempt
-                    AND    running.daemon = $4::bigint
-                    FOR KEY SHARE OF running) AS held
+            FROM   (SELECT job, attempt, ($3::text[])[width_bucket(job, $1::bigint[])] AS value
+                    FROM   halyard.running
+                    WHERE  job = ANY ($1::bigint[])
+                    AND    attempt = ($2::bigint[])[width_bucket(job, $1::bigint[])]
+                    AND    daemon + 0 = $4::bigint
+                    FOR KEY SHARE) AS held
             ON CONFLICT (job) DO UPDATE
             SET    attempt = excluded.attempt, saved_ms = excluded.saved_ms, value = excluded.value
             RETURNING job, attempt

@@ -158,7 +158,7 @@ extension Writer {
     ) throws(PostgresError) -> [ClaimedJob] {
         if jobs.isEmpty { return [] }
         let rows = try run(
-            Statements.start, .jobs(jobs.map(\.job)), .integer(holder.rawValue), .time(now))
+            Statements.start[half(.running)], .jobs(jobs.map(\.job)), .integer(holder.rawValue), .time(now))
         var started: [JobID: ClaimedJob] = [:]
         rows.forEach { row in
             let job = row.job(0)
@@ -183,24 +183,26 @@ extension Writer {
     private enum Statements {
         static let trial = Statement(
             "SELECT lane, steady_ms FROM halyard.ready WHERE job = $1::bigint FOR UPDATE SKIP LOCKED")
-        static let start = Statement(
-            """
-            WITH taken AS (
-                DELETE FROM halyard.ready
-                USING  unnest($1::bigint[]) AS selected (job)
-                WHERE  ready.job = selected.job
-                RETURNING ready.*
-            ), started AS (
-                INSERT INTO halyard.running (job, lane, graph, attempt, tries, rescues, due_ms, steady_ms, started_ms,
-                                             daemon)
-                SELECT job, lane, graph, attempt + 1, tries, rescues, due_ms, steady_ms, $3::bigint, $2::bigint
-                FROM   taken
-            )
-            SELECT    taken.job, taken.attempt + 1, job.definition, taken.graph, job.input, job.dependencies,
-                      taken.tries, checkpoint.value
-            FROM      taken
-            JOIN      halyard.job ON job.id = taken.job
-            LEFT JOIN halyard.checkpoint ON checkpoint.job = taken.job
-            """)
+        static let start = HotTable.running.halves { name, half in
+            Statement(
+                """
+                WITH taken AS (
+                    DELETE FROM halyard.ready
+                    WHERE job = ANY ($1::bigint[])
+                    RETURNING *
+                ), started AS (
+                    INSERT INTO halyard.\(name) (job, lane, graph, attempt, tries, rescues, due_ms, steady_ms,
+                                                  started_ms, daemon, half)
+                    SELECT job, lane, graph, attempt + 1, tries, rescues, due_ms, steady_ms, $3::bigint, $2::bigint,
+                           \(half)
+                    FROM   taken
+                )
+                SELECT    taken.job, taken.attempt + 1, job.definition, taken.graph, job.input, job.dependencies,
+                          taken.tries, checkpoint.value
+                FROM      taken
+                JOIN      halyard.job ON job.id = taken.job
+                LEFT JOIN halyard.checkpoint ON checkpoint.job = taken.job
+                """)
+        }
     }
 }

@@ -32,9 +32,13 @@ extension Writer {
 
     /// The earlier of the next calendar time and the end of the next wait, both on the current wall clock.
     func nextDueAt(now: Timestamp) throws(PostgresError) -> Timestamp? {
-        guard let row = try run(Statements.nextDue).first else { return nil }
-        let dueAt = row.optionalTimestamp(0)
-        guard let waitEnd = row.optionalTimestamp(1) else { return dueAt }
+        let steady = time.steady.moment
+        let floors = memory.dueFloors.begin(now: now, steady: steady)
+        let row = try run(Statements.nextDue, .time(floors.calendar), .time(floors.wait)).first
+        let dueAt = row?.optionalTimestamp(0)
+        let waitEnd = row?.optionalTimestamp(1)
+        memory.dueFloors.advance(calendar: dueAt, wait: waitEnd, now: now, steady: steady)
+        guard let waitEnd else { return dueAt }
         let waitEndsAt = now + (waitEnd - time.steady.moment)
         return dueAt.map { min($0, waitEndsAt) } ?? waitEndsAt
     }
@@ -55,7 +59,9 @@ extension Writer {
     /// Makes due jobs ready: at most 1,000 with a calendar time and 1,000 whose wait has ended. The next call finds the
     /// rest. A job with a calendar time counts as ready since that time, even if a daemon noticed later.
     private func promoteDue(now: Timestamp) throws(PostgresError) {
-        let rows = try run(Statements.due, .time(now), .time(time.steady.moment))
+        let floors = memory.dueFloors.begin(now: now, steady: time.steady.moment)
+        let rows = try run(
+            Statements.due, .time(now), .time(time.steady.moment), .time(floors.calendar), .time(floors.wait))
         if rows.count == 0 { return }
         var due: [(job: JobID, lane: Int64, readySince: Timestamp)] = []
         try rows.forEach { (row) throws(PostgresError) in
@@ -67,15 +73,26 @@ extension Writer {
             count(queue: lane.queue, graph: row.graph(2), from: .scheduled, to: .ready, now: now)
             note(row.job(0), graph: row.graph(2), state: .ready, attempt: row.int(5))
         }
+        due.sort { $0.job < $1.job }
         try run(
-            Statements.promote, .jobs(due.map(\.job)), .integers(due.map(\.lane)), .times(due.map(\.readySince)))
+            Statements.promote[half(.ready)], .jobs(due.map(\.job)), .integers(due.map(\.lane)),
+            .times(due.map(\.readySince)))
     }
 
     private enum Statements {
         static let nextDue = Statement(
             """
-            SELECT (SELECT due_ms FROM halyard.scheduled WHERE steady_ms IS NULL ORDER BY due_ms LIMIT 1),
-                   (SELECT steady_ms FROM halyard.scheduled WHERE steady_ms IS NOT NULL ORDER BY steady_ms LIMIT 1)
+            SELECT (SELECT   due_ms
+                    FROM     halyard.scheduled
+                    WHERE    steady_ms IS NULL
+                    AND      due_ms >= $1::bigint
+                    ORDER BY due_ms
+                    LIMIT    1),
+                   (SELECT   steady_ms
+                    FROM     halyard.scheduled
+                    WHERE    steady_ms >= $2::bigint
+                    ORDER BY steady_ms
+                    LIMIT    1)
             """)
         static let due = Statement(
             """
@@ -83,7 +100,7 @@ extension Writer {
             FROM   (SELECT   *
                     FROM     halyard.scheduled
                     WHERE    steady_ms IS NULL
-                    AND      due_ms <= $1::bigint
+                    AND      due_ms BETWEEN $3::bigint AND $1::bigint
                     ORDER BY due_ms
                     LIMIT    1000
                     FOR UPDATE SKIP LOCKED) AS calendar
@@ -91,26 +108,26 @@ extension Writer {
             SELECT job, lane, graph, due_ms, steady_ms, attempt
             FROM   (SELECT   *
                     FROM     halyard.scheduled
-                    WHERE    steady_ms IS NOT NULL
-                    AND      steady_ms <= $2::bigint
+                    WHERE    steady_ms BETWEEN $4::bigint AND $2::bigint
                     ORDER BY steady_ms
                     LIMIT    1000
                     FOR UPDATE SKIP LOCKED) AS wait
             """)
-        static let promote = Statement(
-            """
-            WITH due AS MATERIALIZED (
-                SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS due (job, lane, steady_ms)
-            ), taken AS (
-                DELETE FROM halyard.scheduled
-                USING  due
-                WHERE  scheduled.job = due.job
-                RETURNING scheduled.job, due.lane, scheduled.graph, scheduled.attempt, scheduled.tries,
-                          scheduled.rescues, scheduled.due_ms, due.steady_ms, scheduled.started_ms
-            )
-            INSERT INTO halyard.ready (job, lane, graph, attempt, tries, rescues, due_ms, steady_ms, started_ms, txid)
-            SELECT *, pg_current_xact_id()::text::bigint
-            FROM   taken
-            """)
+        /// The jobs are sorted.
+        static let promote = HotTable.ready.halves { name, half in
+            Statement(
+                """
+                WITH taken AS (
+                    DELETE FROM halyard.scheduled
+                    WHERE job = ANY ($1::bigint[])
+                    RETURNING job, ($2::bigint[])[width_bucket(job, $1::bigint[])], graph, attempt, tries, rescues,
+                              due_ms, ($3::bigint[])[width_bucket(job, $1::bigint[])], started_ms
+                )
+                INSERT INTO halyard.\(name) (job, lane, graph, attempt, tries, rescues, due_ms, steady_ms, started_ms, txid,
+                                           half)
+                SELECT *, pg_current_xact_id()::text::bigint, \(half)
+                FROM   taken
+                """)
+        }
     }
 }

@@ -81,7 +81,8 @@ extension Writer {
         }
         if !rows.blocked.isEmpty {
             let pending = Argument.integers(rows.blocked.map { Int64($0.pending) })
-            try connection.run(Statements.blocked, OpenRow.arguments(rows.blocked.map(\.row)) + [pending])
+            try connection.run(
+                Statements.blocked[half(.blocked)], OpenRow.arguments(rows.blocked.map(\.row)) + [pending])
         }
         try schedule(rows.scheduled)
         try makeReady(rows.ready)
@@ -90,7 +91,7 @@ extension Writer {
 
     func schedule(_ rows: [OpenRow]) throws(PostgresError) {
         if rows.isEmpty { return }
-        try connection.run(Statements.scheduled, OpenRow.arguments(rows))
+        try connection.run(Statements.scheduled[half(.scheduled)], OpenRow.arguments(rows))
     }
 
     /// Inserts ready jobs. Those that return to an earlier place do not follow the order of transactions (S2).
@@ -99,7 +100,7 @@ extension Writer {
         let returned = try rows.map { (row) throws(PostgresError) in
             try lane(row.lane).laneClass.returnsToPlaces ? Int64(0) : nil
         }
-        try connection.run(Statements.ready, OpenRow.arguments(rows) + [.integers(returned)])
+        try connection.run(Statements.ready[half(.ready)], OpenRow.arguments(rows) + [.integers(returned)])
     }
 
     private enum Statements {
@@ -122,21 +123,27 @@ extension Writer {
             INSERT INTO halyard.dependency (dependent, position, dependency, condition)
             SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
             """)
-        static let blocked = Statement(
-            """
-            INSERT INTO halyard.blocked (\(OpenRow.columns), pending)
-            SELECT * FROM unnest(\(OpenRow.parameters), $10::bigint[])
-            """)
-        static let scheduled = Statement(
-            """
-            INSERT INTO halyard.scheduled (\(OpenRow.columns))
-            SELECT * FROM unnest(\(OpenRow.parameters))
-            """)
-        static let ready = Statement(
-            """
-            INSERT INTO halyard.ready (\(OpenRow.columns), txid)
-            SELECT \(OpenRow.columns), coalesce(txid, pg_current_xact_id()::text::bigint)
-            FROM   unnest(\(OpenRow.parameters), $10::bigint[]) AS new (\(OpenRow.columns), txid)
-            """)
+        static let blocked = HotTable.blocked.halves { name, half in
+            Statement(
+                """
+                INSERT INTO halyard.\(name) (\(OpenRow.columns), pending, half)
+                SELECT *, \(half) FROM unnest(\(OpenRow.parameters), $10::bigint[])
+                """)
+        }
+        static let scheduled = HotTable.scheduled.halves { name, half in
+            Statement(
+                """
+                INSERT INTO halyard.\(name) (\(OpenRow.columns), half)
+                SELECT *, \(half) FROM unnest(\(OpenRow.parameters))
+                """)
+        }
+        static let ready = HotTable.ready.halves { name, half in
+            Statement(
+                """
+                INSERT INTO halyard.\(name) (\(OpenRow.columns), txid, half)
+                SELECT \(OpenRow.columns), coalesce(txid, pg_current_xact_id()::text::bigint), \(half)
+                FROM   unnest(\(OpenRow.parameters), $10::bigint[]) AS new (\(OpenRow.columns), txid)
+                """)
+        }
     }
 }

@@ -169,12 +169,12 @@ extension Writer {
             ORDER BY job
             FOR UPDATE
             """)
+        /// The jobs are sorted.
         static let reduce = Statement(
             """
             UPDATE halyard.blocked
-            SET    pending = pending - met.count
-            FROM   unnest($1::bigint[], $2::bigint[]) AS met (job, count)
-            WHERE  blocked.job = met.job
+            SET    pending = pending - ($2::bigint[])[width_bucket(job, $1::bigint[])]
+            WHERE  job = ANY ($1::bigint[])
             """)
         static let delete = Statement("DELETE FROM halyard.blocked WHERE job = ANY ($1::bigint[])")
         static let culprits = Statement(

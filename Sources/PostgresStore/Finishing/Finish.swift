@@ -62,9 +62,9 @@ extension Writer {
         var keys = try insertKeys(of: children.flatMap(\.self))
         try lockDependencies(of: ends)
         // In one order, so that two transactions that end the same jobs do not wait for each other.
-        let sorted = ends.sorted { $0.lease.job < $1.lease.job }
+        let leases = ends.map(\.lease).sorted { ($0.job, $0.attempt) < ($1.job, $1.attempt) }
         try run(
-            Statements.take, .jobs(sorted.map(\.lease.job)), .integers(sorted.map { Int64($0.lease.attempt) }),
+            Statements.take, .jobs(leases.map(\.job)), .integers(leases.map { Int64($0.attempt) }),
             .integer(holder.rawValue)
         ).forEach { row in
             let job = EndingJob(row)
@@ -186,15 +186,15 @@ extension Writer {
     }
 
     private enum Statements {
+        /// Of several attempts of one job, only the last one can be running. Found by job: the index of daemons contains
+        /// every row that this one has had and that cannot be removed yet. The arrays are sorted.
         static let take = Statement(
             """
             DELETE FROM halyard.running
-            USING  unnest($1::bigint[], $2::bigint[]) AS lease (job, attempt)
-            WHERE  running.job = lease.job
-            AND    running.attempt = lease.attempt
-            AND    running.daemon = $3::bigint
-            RETURNING running.job, lane, graph, running.attempt, tries, rescues, due_ms, steady_ms, started_ms,
-                      daemon, cancel_ms
+            WHERE  job = ANY ($1::bigint[])
+            AND    attempt = ($2::bigint[])[width_bucket(job, $1::bigint[])]
+            AND    daemon + 0 = $3::bigint
+            RETURNING \(EndingJob.columns)
             """)
     }
 }

@@ -72,6 +72,8 @@ enum AdvisoryLock {
     static let migration = 0x48_61_6C_79_61_72_64
     /// Shared by every transaction that adds jobs; exclusive for the removal of a queue or of jobs.
     static let adding = migration + 1
+    /// Held for a moment by the daemon that changes the halves of hot tables.
+    static let rotation = migration + 2
     /// The first half of the locks of identities, held while a life begins; the second half is a hash of the identity.
     static let identity = life + 1
     /// The first half of the locks of lives; the second half is the number of the life.

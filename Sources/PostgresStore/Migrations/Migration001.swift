@@ -2,16 +2,19 @@ extension Migration {
     /// The first schema. States, outcomes, conditions and priorities are the raw values of the types in `Jobs`; times
     /// are milliseconds since 1970 in UTC; JSON is text, exactly as it was accepted.
     ///
-    /// Rows of the hot tables are only inserted and deleted, and no index is read from its beginning, so that the rows
-    /// that a long transaction keeps from being removed cost nothing:
+    /// Rows of the hot tables are only inserted and deleted, and no index is read from its beginning each time, so that the
+    /// rows that a long transaction keeps from being removed cost nothing:
     ///
     /// - S1: A job has one row in `job`, which never changes, and one row in exactly one of `blocked`, `scheduled`,
     ///   `ready`, `running` and `done`, which is its state. Each change of the state is a delete and an insert.
     /// - S2: `ready.txid` is the transaction that made the job ready. All transactions before a snapshot's `xmin` have
     ///   ended, so a lane's rows before that are complete, and its first row then is a certain beginning
     ///   (`Floors`). Rows that return to an earlier place (`LaneClass/returned`, `suspect`) have `txid` 0.
-    /// - S3: Counts are inserted as differences (`tally_change`) and folded below a snapshot's `xmin` (`tally_fold`).
-    static let m001 = Migration(version: 1, sql: [settings, jobs, states, counts, seed])
+    /// - S3: Counts are inserted as differences (`tally_change`) and folded when their transactions have ended
+    ///   (`tally_fold`).
+    /// - S4: Each table whose rows come and go has two halves (``HotTable``). New rows go into the current half; the other
+    ///   one is emptied by TRUNCATE, so that deleted rows do not add up while a snapshot is held.
+    static let m001 = Migration(version: 1, sql: [settings, jobs, halves, open, done, counts, seed])
 
     private static let settings = """
         CREATE TABLE halyard.settings (
@@ -248,89 +251,6 @@ extension Migration {
             PERFORM pg_advisory_unlock(hashtextextended(sequence, 4711));
             RETURN first;
         END $$;
-        """
-
-    /// The columns that a job keeps through all its states.
-    private static let progress = """
-            job        bigint NOT NULL,
-            lane       bigint NOT NULL,
-            graph      bigint,
-            attempt    bigint NOT NULL,
-            tries      bigint NOT NULL,
-            rescues    bigint NOT NULL,
-            due_ms     bigint,
-            steady_ms  bigint,
-            started_ms bigint,
-        """
-
-    /// Tables that are emptied as fast as they are filled are vacuumed by the number of deleted rows, not by the share of
-    /// rows that the server last counted.
-    static let vacuum = "autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000"
-
-    private static let states = """
-        CREATE TABLE halyard.blocked (
-        \(progress)
-            pending bigint NOT NULL CONSTRAINT blocked_pending CHECK (pending > 0),
-            PRIMARY KEY (job)
-        ) WITH (fillfactor = 70);
-
-        -- Waits for due_ms on the calendar or, if steady_ms is set, for the end of a wait that was requested as a
-        -- duration.
-        CREATE TABLE halyard.scheduled (
-        \(progress)
-            PRIMARY KEY (job)
-        );
-        CREATE INDEX scheduled_due ON halyard.scheduled (due_ms) WHERE steady_ms IS NULL;
-        CREATE INDEX scheduled_wait ON halyard.scheduled (steady_ms) WHERE steady_ms IS NOT NULL;
-
-        -- steady_ms is the time since which the job has been ready.
-        CREATE TABLE halyard.ready (
-        \(progress)
-            txid bigint NOT NULL,
-            PRIMARY KEY (job)
-        ) WITH (\(vacuum));
-        CREATE UNIQUE INDEX ready_place ON halyard.ready (lane, txid, steady_ms, job);
-
-        CREATE TABLE halyard.running (
-        \(progress)
-            daemon    bigint NOT NULL,
-            cancel_ms bigint,
-            PRIMARY KEY (job)
-        ) WITH (fillfactor = 90, \(vacuum));
-        CREATE INDEX running_daemon ON halyard.running (daemon);
-
-        -- Final jobs with their results. If an attempt succeeded, it is the last one. attempt is the number of the
-        -- attempt that the result comes from, 0 for none; last_attempt is the job's last one.
-        CREATE TABLE halyard.done (
-            job          bigint PRIMARY KEY,
-            outcome      bigint NOT NULL CONSTRAINT done_outcome CHECK (outcome BETWEEN 4 AND 7),
-            attempt      bigint NOT NULL,
-            last_attempt bigint NOT NULL,
-            tries        bigint NOT NULL,
-            rescues      bigint NOT NULL,
-            pending      bigint NOT NULL,
-            due_ms       bigint,
-            started_ms   bigint,
-            finished_ms  bigint NOT NULL,
-            cancel_ms    bigint,
-            value        text,
-            code         text,
-            message      text,
-            detail       text,
-            connections  text,
-            usage        text,
-            CONSTRAINT done_value_when_succeeded CHECK ((outcome = 4) = (value IS NOT NULL)),
-            CONSTRAINT done_failure_otherwise CHECK ((outcome = 4) = (code IS NULL)),
-            CONSTRAINT done_message CHECK ((code IS NULL) = (message IS NULL)),
-            CONSTRAINT done_size CHECK (octet_length(value) <= 1048576)
-        );
-        CREATE INDEX done_unsuccessful ON halyard.done (outcome, job) WHERE outcome > 4;
-
-        -- The certain beginning of each lane, stored from time to time for daemons that start. Each row holds all lanes.
-        CREATE TABLE halyard.floor (
-            id   bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
-            body text NOT NULL
-        );
         """
 
     private static let seed = """

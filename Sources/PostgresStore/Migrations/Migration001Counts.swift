@@ -1,6 +1,7 @@
 extension Migration {
     static let counts = """
-        -- The subject is the number of a graph, or the negative number of a queue.
+        -- The subject is the number of a graph, or the negative number of a queue. The counts of queues change all the
+        -- time, those of a graph while it is open.
         CREATE TABLE halyard.tally_change (
             subject   bigint NOT NULL,
             txid      bigint NOT NULL,
@@ -12,8 +13,13 @@ extension Migration {
             succeeded bigint NOT NULL,
             failed    bigint NOT NULL,
             cancelled bigint NOT NULL,
-            skipped   bigint NOT NULL
-        ) WITH (\(vacuum));
+            skipped   bigint NOT NULL,
+            half      smallint NOT NULL DEFAULT halyard.half(\(HotTable.tally.bit))
+        ) PARTITION BY RANGE (subject);
+        CREATE TABLE halyard.tally_change_graph PARTITION OF halyard.tally_change FOR VALUES FROM (0) TO (MAXVALUE);
+        CREATE TABLE halyard.tally_change_queue PARTITION OF halyard.tally_change FOR VALUES FROM (MINVALUE) TO (0)
+            PARTITION BY LIST (half);
+        \(halves(of: .tally))
         CREATE INDEX tally_change_subject ON halyard.tally_change (subject, txid);
 
         -- The sum of all changes by transactions before txid, which have all ended.
@@ -47,7 +53,7 @@ extension Migration {
             ), part AS (
                 SELECT fold.* FROM fold
                 UNION ALL
-                SELECT change.*
+                SELECT subject, txid, at_ms, blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped
                 FROM   halyard.tally_change AS change
                 WHERE  change.subject = $1
                 AND    change.txid >= coalesce((SELECT txid FROM fold), 0)
@@ -62,15 +68,35 @@ extension Migration {
         CREATE FUNCTION halyard.fold_tally(of bigint) RETURNS void LANGUAGE plpgsql
         SET enable_seqscan = off SET enable_bitmapscan = off AS $$
         DECLARE
-            floor bigint := pg_snapshot_xmin(pg_current_snapshot())::text::bigint;
+            floor bigint;
+            behind bigint;
         BEGIN
+            -- Every transaction that changes counts holds the lock of those that add jobs. So all those below floor that
+            -- hold it no longer have ended, and the statements below see what they have written. An open transaction of
+            -- another program does not matter.
+            floor := pg_snapshot_xmax(pg_current_snapshot())::text::bigint;
+            SELECT max(below) INTO behind
+            FROM   (SELECT (floor % 4294967296 - xact.transactionid::text::bigint + 4294967296) % 4294967296 AS below
+                    FROM   pg_locks AS adding
+                    JOIN   pg_locks AS xact ON xact.virtualtransaction = adding.virtualtransaction
+                    WHERE  adding.locktype = 'advisory'
+                    AND    adding.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+                    AND    (adding.classid::bigint << 32) + adding.objid::bigint = \(AdvisoryLock.adding)
+                    AND    adding.objsubid = 1
+                    AND    adding.granted
+                    AND    xact.locktype = 'transactionid'
+                    AND    xact.mode = 'ExclusiveLock') AS open
+            -- Later transactions have larger numbers; their distance wraps around.
+            WHERE  below < 2147483648;
+            floor := floor - coalesce(behind, 0);
             INSERT INTO halyard.tally_fold
             SELECT of, floor, coalesce(max(at_ms), 0), sum(blocked), sum(scheduled), sum(ready), sum(running),
                    sum(succeeded), sum(failed), sum(cancelled), sum(skipped)
             FROM   (SELECT * FROM (SELECT * FROM halyard.tally_fold AS fold WHERE fold.subject = of
                                    ORDER BY fold.txid DESC LIMIT 1) AS last
                     UNION ALL
-                    SELECT * FROM halyard.tally_change AS change
+                    SELECT subject, txid, at_ms, blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped
+                    FROM   halyard.tally_change AS change
                     WHERE  change.subject = of AND change.txid < floor
                     AND    change.txid >= coalesce((SELECT max(fold.txid) FROM halyard.tally_fold AS fold
                                                     WHERE fold.subject = of), 0)) AS part

@@ -48,13 +48,17 @@ extension PostgresJobStore {
         let keeper = LifeKeeper(Reader(lives, clock: clock), length: options.lifeLength)
         let bulk = Link(to: url, name: "halyard bulk", options: options)
         bulk.mustBeDurable = true
+        let rotor = Rotor(Link(to: url, name: "halyard rotation", options: options), options: options)
         return PostgresJobStore(
             server: server, identity: identity, writing: try writer(link, "halyard-writer"),
             bulk: try writer(bulk, "halyard-bulk"),
             lives: try RequestThread(
                 named: "halyard-lives", Handover(LifeRequestLoop(keeper, server: server))),
             reading: try reader("halyard-reader", answerTimeout: answerTimeout),
-            listing: try reader("halyard-lists"), listener: listener, observers: observers, offset: offset)
+            listing: try reader("halyard-lists"),
+            rotating: RotationThread(
+                try RequestThread(named: "halyard-rotate", Handover(RotationLoop(rotor))), pause: options.rotationPause),
+            listener: listener, observers: observers, offset: offset)
     }
 
     /// Checks whether a database could be opened, and changes nothing.

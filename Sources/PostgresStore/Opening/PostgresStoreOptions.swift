@@ -14,6 +14,14 @@ public struct PostgresStoreOptions: Sendable {
     /// Whether the store serves one request: it neither creates nor migrates the schema, and does not hear of the changes
     /// of other stores.
     public var isBrief = false
+    /// The size of a hot table, with its indexes, from which on new rows go to its other half if most of the rows were
+    /// deleted. Default: 16 MiB.
+    public var rotationBytes = 16 << 20
+    /// The minimum time between two looks at the sizes of the hot tables. Default: one second.
+    public var rotationPause = Duration.seconds(1)
+    /// How long a half must have been empty before its storage is released. A transaction that reads a hot table for the
+    /// first time later than this after its snapshot may miss open jobs. Default: one minute.
+    public var rotationGrace = Duration.seconds(60)
 
     /// Creates the default options.
     public init() {}

@@ -9,6 +9,7 @@ struct Memory {
     /// attempts.
     var trials = CrashTrials()
     var floors = Floors()
+    var dueFloors = DueFloors()
     /// The numbers of running jobs of this store's lives, by life and queue.
     var running: [HolderID: [Int64: Int]] = [:]
     /// When unused slots of each queue were last taken back, and how long to wait before the next time.

@@ -3,6 +3,10 @@
 /// Plans must not depend on statistics, which are wrong for tables that are filled and emptied within minutes, and
 /// missing for new ones: a scan of a whole table is never chosen where an index can be used. The settings last until the
 /// end of the transaction, so they do not leak to other clients of a connection pool.
+///
+/// No setting keeps a join from beginning at the table that the server believes to be empty, such as one whose rows were
+/// all deleted under a held snapshot. So statements find the rows of hot tables by `job = ANY (…)`, not by a join with
+/// the array, and never by a column whose index contains many deleted rows.
 enum PinnedPlans {
     static let sql = """
         SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL jit = off;

@@ -26,7 +26,7 @@ extension Writer {
         try run(
             Statements.write, .integers(subjects), .times(subjects.map { changes[$0]!.at }), column(.blocked),
             column(.scheduled), column(.ready), column(.running), column(.succeeded), column(.failed),
-            column(.cancelled), column(.skipped))
+            column(.cancelled), column(.skipped), .integer(half(.tally)))
         for subject in subjects {
             unfolded[subject, default: 0] += 1
             if unfolded[subject]! >= Self.changesPerFold {
@@ -75,8 +75,8 @@ extension Writer {
         static let write = Statement(
             """
             INSERT INTO halyard.tally_change (subject, txid, at_ms, blocked, scheduled, ready, running,
-                                              succeeded, failed, cancelled, skipped)
-            SELECT subject, pg_current_xact_id()::text::bigint, at_ms, b, s, r, x, u, f, c, k
+                                              succeeded, failed, cancelled, skipped, half)
+            SELECT subject, pg_current_xact_id()::text::bigint, at_ms, b, s, r, x, u, f, c, k, $11::bigint
             FROM   unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
                           $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[])
                    AS change (subject, at_ms, b, s, r, x, u, f, c, k)

@@ -27,6 +27,8 @@ final class Writer {
 
     // MARK: The running transaction
 
+    /// The halves of hot tables that take new rows (S4).
+    private var halves: Int64 = 0
     var tallies: [Int64: TallyChange] = [:]
     /// Whether other stores hear of this store's commits.
     private(set) var isHeard = false
@@ -79,7 +81,7 @@ final class Writer {
         SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, settings.version,
                clock.boot, clock.origin_ms, clock.skew_ms, clock.seen_ms,
                EXISTS (SELECT 1 FROM halyard.listener WHERE id <> \(listener)),
-               (SELECT count(*) FROM halyard.lane)
+               (SELECT count(*) FROM halyard.lane), (SELECT last_value FROM halyard.halves)
         FROM   halyard.settings
         JOIN   halyard.clock ON clock.id = 1
         """
@@ -95,6 +97,7 @@ final class Writer {
         // transactions, so that floors would hide their rows.
         if !link.isOpen {
             memory.floors = Floors()
+            memory.dueFloors = DueFloors()
             memory.areFoldsRebased = false
         }
         memoryAtBegin = memory
@@ -118,6 +121,7 @@ final class Writer {
         // Lanes are never deleted, so a new one of another connection changes their number.
         if known.lanes.count != number(7) { try readLanes() }
         catalogAtBegin = catalog
+        halves = number(8)
         if memory.mustCount { try countRunning() }
         if !memory.areFoldsRebased { try rebaseFolds() }
     }
@@ -183,6 +187,9 @@ final class Writer {
         schedulesChanged = false
         holdersChanged = false
     }
+
+    /// The half of a table that takes this transaction's rows.
+    func half(_ table: HotTable) -> Int { Int(halves >> Int64(table.bit) & 1) }
 
     // MARK: Recording changes
 
