@@ -11,7 +11,7 @@ extension Migration {
     ///   ended, so a lane's rows before that are complete, and its first row then is a certain beginning
     ///   (`Floors`). Rows that return to an earlier place (`LaneClass/returned`, `suspect`) have `txid` 0.
     /// - S3: Counts are inserted as differences (`tally_change`) and folded below a snapshot's `xmin` (`tally_fold`).
-    static let m001 = Migration(version: 1, sql: [settings, jobs, states, counts, seed])
+    static let m001 = Migration(version: 1, sql: [settings, jobs, states, counts, plans, seed])
 
     private static let settings = """
         CREATE TABLE halyard.settings (

@@ -37,6 +37,8 @@ final class Writer {
     var definitionsChanged = false
     var schedulesChanged = false
     var holdersChanged = false
+    /// Whether a daemon registers its kinds: an older release may have compiled the plans.
+    var mustWritePlans = false
     /// The number of changes to the counts of each subject that this writer has made since it was folded.
     var unfolded: [Int64: Int] = [:]
     /// The subjects whose counts consist of so many changes that they should be folded.
@@ -125,6 +127,7 @@ final class Writer {
     /// Writes what the transaction has collected.
     func flush() throws(PostgresError) {
         try writeTallies()
+        if definitionsChanged || queuesChanged || mustWritePlans { try writePlans() }
         if time.server == nil {
             let row = time.steady.takeChange()
             try run(
@@ -182,6 +185,7 @@ final class Writer {
         definitionsChanged = false
         schedulesChanged = false
         holdersChanged = false
+        mustWritePlans = false
     }
 
     // MARK: Recording changes
