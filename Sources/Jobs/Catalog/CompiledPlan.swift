@@ -9,9 +9,9 @@ package struct CompiledPlan: Hashable, Sendable {
     ///
     /// - `refusal`: why it cannot be used; the other fields are then absent.
     /// - `is_graph`, `nodes`: the jobs, see ``node(_:_:)``. A definition has one, without a name.
-    /// - `parameters`: names with their nodes and fields, in order.
-    /// - `fields`, `field_names`, `is_open`, `accepts`, `offers`: of a definition, for its own jobs and for those of
-    ///   graphs.
+    /// - `parameters`: the nodes and fields that they set, by name.
+    /// - `field_names`: the names of the parameters or, for a definition, of the fields, in order.
+    /// - `fields`, `is_open`, `accepts`, `offers`: of a definition, for its own jobs and for those of graphs.
     package let json: JSONText
 }
 
@@ -50,12 +50,14 @@ extension Catalog {
     private func compiled(_ graph: GraphDefinition) -> JSONObject {
         var plan = JSONObject()
         plan.append("is_graph", JSONText(boolean: true))
-        plan.append(
-            "parameters",
-            JSONText(
-                elements: graph.parameters.map { parameter in
-                    JSONText(elements: [parameter.name, parameter.node, parameter.field].map { JSONText(string: $0) })
-                }))
+        var parameters = JSONObject()
+        for parameter in graph.parameters {
+            parameters.append(
+                parameter.name,
+                JSONText(elements: [parameter.node, parameter.field].map { JSONText(string: $0) }))
+        }
+        plan.append("parameters", parameters.text)
+        plan.append("field_names", JSONText(elements: graph.parameters.map { JSONText(string: $0.name) }))
         let indexes = Dictionary(
             graph.nodes.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
         let nodes = graph.nodes.compactMap { node -> JSONText? in

@@ -32,6 +32,8 @@ extension Migration {
             states bigint[];
             pendings bigint[];
             causes bigint[];
+            queue_id bigint;
+            lane_id bigint;
         BEGIN
             -- The form of the arguments.
             IF of_priority IS NOT NULL THEN
@@ -63,7 +65,8 @@ extension Migration {
                     || array_fill(1, ARRAY[coalesce(cardinality(finished), 0)]);
             END IF;
             given := nullif(given, 'null');
-            IF halyard.is_too_deep(given) THEN
+            -- Shorter texts cannot be too deep.
+            IF octet_length(given::text) > \(EnqueueWords.maxDepth) AND halyard.is_too_deep(given) THEN
                 PERFORM halyard.refuse('invalid-request', \(literal(EnqueueWords.tooDeep)));
             END IF;
 
@@ -152,72 +155,37 @@ extension Migration {
                 INSERT INTO halyard.graph (id, name, enqueued_ms, first_job, jobs)
                 VALUES (accept.graph, work, now_ms, accept.first_job, accept.jobs);
             END IF;
-            WITH wanted AS MATERIALIZED (
-                SELECT plan_node.*, queue.id AS queue_id, coalesce(rank, plan_node.priority) AS of_rank,
-                       cardinality(plan_node.after) = 0 AS is_root
-                FROM   halyard.plan_node
-                JOIN   halyard.queue ON queue.name = coalesce(in_queue, plan_node.queue) AND queue.removed_ms IS NULL
-                WHERE  plan_node.plan = (request.chosen).id
-            ), lane AS MATERIALIZED (
-                SELECT used.*, halyard.lane_of(used.queue_id, used.of_rank, used.kind) AS id
-                FROM   (SELECT DISTINCT queue_id, of_rank, kind FROM wanted) AS used
-            ), node AS MATERIALIZED (
-                SELECT wanted.*, lane.id AS lane_id, accept.first_job + wanted.position AS job,
-                       CASE WHEN states IS NOT NULL THEN states[wanted.position + 1] WHEN is_root THEN root_state
-                            ELSE \(JobState.blocked.rawValue) END AS state,
-                       CASE WHEN pendings IS NOT NULL THEN pendings[wanted.position + 1] WHEN is_root THEN root_pending
-                            ELSE cardinality(wanted.after) END AS pending
-                FROM   wanted
-                JOIN   lane ON lane.queue_id = wanted.queue_id AND lane.of_rank = wanted.of_rank
-                            AND lane.kind = wanted.kind
-            ), new_job AS (
-                INSERT INTO halyard.job (id, lane, definition, graph, node, repeats, dependencies, enqueued_ms, input)
-                SELECT node.job, node.lane_id, node.definition, accept.graph, node.node, NULL,
-                       cardinality(node.after) + CASE WHEN is_root THEN cardinality(waits_for) ELSE 0 END, now_ms,
-                       CASE WHEN node.position = ANY (request.positions)
-                            THEN request.inputs[array_position(request.positions, node.position)]
-                            ELSE node.input END
-                FROM   node
-            ), new_edge AS (
-                INSERT INTO halyard.dependency (dependent, position, dependency, condition)
-                SELECT node.job, edge.place - 1, accept.first_job + edge.other, edge.condition
-                FROM   node, unnest(node.after, node.conditions) WITH ORDINALITY AS edge (other, condition, place)
-                UNION ALL
-                SELECT node.job, edge.place - 1, edge.other, edge.condition
-                FROM   node, unnest(waits_for, kinds_of_wait) WITH ORDINALITY AS edge (other, condition, place)
-                WHERE  is_root
-            ), new_blocked AS (
-                INSERT INTO halyard.blocked (job, lane, graph, attempt, tries, rescues, due_ms, steady_ms, pending)
-                SELECT job, lane_id, accept.graph, 0, 0, 0, CASE WHEN is_root THEN root_due END,
-                       CASE WHEN is_root THEN root_steady END, pending
-                FROM   node
-                WHERE  state = \(JobState.blocked.rawValue)
-            ), new_scheduled AS (
-                INSERT INTO halyard.scheduled (job, lane, graph, attempt, tries, rescues, due_ms, steady_ms)
-                SELECT job, lane_id, accept.graph, 0, 0, 0, root_due, root_steady
-                FROM   node
-                WHERE  state = \(JobState.scheduled.rawValue)
-            ), new_ready AS (
-                INSERT INTO halyard.ready (job, lane, graph, attempt, tries, rescues, due_ms, steady_ms, txid)
-                SELECT job, lane_id, accept.graph, 0, 0, 0, now_ms, now_ms, pg_current_xact_id()::text::bigint
-                FROM   node
-                WHERE  state = \(JobState.ready.rawValue)
-            ), new_count AS (
+            IF cause IS NOT NULL OR (request.chosen).is_graph OR cardinality(waits_for) > 0 THEN
+                PERFORM halyard.insert_jobs(
+                    (request.chosen).id, jobs, in_queue, rank, request.positions, request.inputs, graph, first_job,
+                    root_state, root_pending, root_due, root_steady, states, pendings, waits_for, kinds_of_wait, now_ms);
+            ELSE
+                SELECT    queue.id, lane.id
+                INTO      queue_id, lane_id
+                FROM      halyard.queue
+                LEFT JOIN halyard.lane ON lane.queue = queue.id
+                                       AND lane.priority = coalesce(rank, (request.root).priority)
+                                       AND lane.kind = (request.root).kind
+                                       AND lane.class = \(LaneClass.fresh.rawValue)
+                WHERE     queue.name = coalesce(in_queue, (request.root).queue)
+                AND       queue.removed_ms IS NULL;
+                IF lane_id IS NULL THEN
+                    lane_id := halyard.lane_of(queue_id, coalesce(rank, (request.root).priority), (request.root).kind);
+                END IF;
+                INSERT INTO halyard.job (id, lane, definition, dependencies, enqueued_ms, input)
+                VALUES (accept.first_job, lane_id, (request.root).definition, 0, now_ms, request.inputs[1]);
+                IF root_state = \(JobState.ready.rawValue) THEN
+                    INSERT INTO halyard.ready (job, lane, attempt, tries, rescues, due_ms, steady_ms, txid)
+                    VALUES (accept.first_job, lane_id, 0, 0, 0, now_ms, now_ms, pg_current_xact_id()::text::bigint);
+                ELSE
+                    INSERT INTO halyard.scheduled (job, lane, attempt, tries, rescues, due_ms, steady_ms)
+                    VALUES (accept.first_job, lane_id, 0, 0, 0, root_due, root_steady);
+                END IF;
                 INSERT INTO halyard.tally_change (subject, txid, at_ms, blocked, scheduled, ready, running, succeeded,
                                                   failed, cancelled, skipped)
-                SELECT   subject, pg_current_xact_id()::text::bigint, now_ms,
-                         count(*) FILTER (WHERE state = \(JobState.blocked.rawValue)),
-                         count(*) FILTER (WHERE state = \(JobState.scheduled.rawValue)),
-                         count(*) FILTER (WHERE state = \(JobState.ready.rawValue)), 0, 0, 0, 0,
-                         count(*) FILTER (WHERE state = \(JobState.skipped.rawValue))
-                FROM     (SELECT -queue_id AS subject, state FROM node
-                          UNION ALL
-                          SELECT accept.graph, state FROM node WHERE accept.graph IS NOT NULL) AS counted
-                GROUP BY subject
-            )
-            SELECT count(*) INTO count FROM node;
-            IF count <> jobs THEN
-                RAISE EXCEPTION 'only % of % jobs were planned', count, jobs USING ERRCODE = 'internal_error';
+                VALUES (-queue_id, pg_current_xact_id()::text::bigint, now_ms, 0,
+                        (root_state = \(JobState.scheduled.rawValue))::integer,
+                        (root_state = \(JobState.ready.rawValue))::integer, 0, 0, 0, 0, 0);
             END IF;
 
             IF cause IS NOT NULL THEN
@@ -249,7 +217,12 @@ extension Migration {
                 AND   (states IS NULL OR states[node.position + 1] = \(JobState.skipped.rawValue));
             END IF;
             is_new := true;
-            PERFORM nextval('halyard.enqueue_call'), halyard.wake();
+            count := nextval('halyard.enqueue_call');
+            -- A transaction with one snapshot for all its statements would not see that a daemon has fallen asleep (E4).
+            IF EXISTS (SELECT 1 FROM halyard.listener WHERE asleep)
+               OR current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+                PERFORM pg_notify('halyard', '\(Notice.work)');
+            END IF;
         END $$;
         """
 

@@ -13,7 +13,7 @@ extension Migration {
     /// Created again after each migration, as the views are.
     static let enqueueing = enqueueChecks + enqueuePlanning + enqueueFunctions + [permissions]
 
-    private static let enqueueFunctions = [numbers, existing, waking, skipping, lanes, accepting, entries]
+    private static let enqueueFunctions = [numbers, existing, skipping, lanes, inserting, accepting, entries]
 
     private static let numbers = """
         -- Takes consecutive numbers as halyard.take_numbers, in a session of another program: if the statement is
@@ -66,18 +66,6 @@ extension Migration {
                 EXIT WHEN cardinality(missing) = 0;
             END LOOP;
             RETURN outcomes;
-        END $$;
-        """
-
-    private static let waking = """
-        -- Notifies the daemons if one of them sleeps (E4). A transaction with one snapshot for all its statements would
-        -- not see that one has fallen asleep.
-        CREATE OR REPLACE FUNCTION halyard.wake() RETURNS void LANGUAGE plpgsql AS $$
-        BEGIN
-            IF EXISTS (SELECT 1 FROM halyard.listener WHERE asleep)
-               OR current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
-                PERFORM pg_notify('halyard', '\(Notice.work)');
-            END IF;
         END $$;
         """
 

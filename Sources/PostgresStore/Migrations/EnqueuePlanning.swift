@@ -105,7 +105,7 @@ extension Migration {
         -- by position; for a definition, the only one.
         CREATE OR REPLACE FUNCTION halyard.planned(
             work text, given jsonb, with_key text, in_queue text, wait_s numeric, after bigint[],
-            OUT chosen halyard.plan, OUT positions bigint[], OUT inputs text[], OUT problem text, OUT code text)
+            OUT chosen halyard.plan, OUT root halyard.plan_node, OUT positions bigint[], OUT inputs text[], OUT problem text, OUT code text)
         LANGUAGE plpgsql STABLE AS $$
         #variable_conflict use_column
         DECLARE
@@ -116,8 +116,9 @@ extension Migration {
             node halyard.plan_node;
             pair record;
             twice bigint;
-            root halyard.plan_node;
             size bigint;
+            first_problem text;
+            code_of_first text;
         BEGIN
             code := 'invalid-request';
             IF wait_s < 0 OR wait_s > \(EnqueueWords.longestWaitMs) / 1000.0 THEN
@@ -132,7 +133,13 @@ extension Migration {
                 problem := halyard.worded(\(literal(EnqueueWords.hiddenInKey)), halyard.hidden(with_key));
                 RETURN;
             END IF;
-            SELECT * INTO chosen FROM halyard.plan WHERE plan.name = work AND plan.replaced_ms IS NULL;
+            SELECT    current AS plan, first AS node
+            INTO      pair
+            FROM      halyard.plan AS current
+            LEFT JOIN halyard.plan_node AS first ON first.plan = current.id AND first.position = 0
+            WHERE     current.name = work AND current.replaced_ms IS NULL;
+            chosen := pair.plan;
+            root := pair.node;
             IF chosen.id IS NULL OR chosen.refusal IS NOT NULL THEN
                 code := 'unknown-definition';
                 problem := coalesce(chosen.refusal, halyard.unknown(
@@ -150,24 +157,18 @@ extension Migration {
                     RETURN;
                 END IF;
                 FOR name, value IN SELECT * FROM jsonb_each(given) LOOP
-                    target := NULL;
-                    IF strpos(name, '.') > 0 THEN
-                        target := ARRAY[split_part(name, '.', 1), substr(name, strpos(name, '.') + 1)];
-                    ELSE
-                        SELECT ARRAY[parameter ->> 1, parameter ->> 2]
-                        INTO   target
-                        FROM   jsonb_array_elements(chosen.parameters) AS parameter
-                        WHERE  parameter ->> 0 = name;
-                    END IF;
-                    IF target IS NULL OR NOT EXISTS (
+                    target := CASE WHEN chosen.parameters ? name
+                                   THEN ARRAY[chosen.parameters -> name ->> 0, chosen.parameters -> name ->> 1]
+                                   ELSE ARRAY[split_part(name, '.', 1), substr(name, strpos(name, '.') + 1)] END;
+                    IF NOT chosen.parameters ? name AND (strpos(name, '.') = 0 OR NOT EXISTS (
                         SELECT 1
                         FROM   halyard.plan_node AS node
                         JOIN   halyard.plan AS origin ON origin.name = node.source AND origin.replaced_ms IS NULL
                         WHERE  node.plan = chosen.id AND node.node = target[1] AND origin.fields ? target[2]
-                    ) THEN
+                    )) THEN
                         problem := halyard.unknown(
                             name,
-                            ARRAY(SELECT parameter ->> 0 FROM jsonb_array_elements(chosen.parameters) AS parameter)
+                            chosen.field_names
                                 || ARRAY(SELECT   node.node || '.' || field.name
                                          FROM     halyard.plan_node AS node
                                          JOIN     halyard.plan AS origin
@@ -188,7 +189,6 @@ extension Migration {
                 END LOOP;
             END IF;
 
-            SELECT * INTO root FROM halyard.plan_node AS first WHERE first.plan = chosen.id AND first.position = 0;
             IF in_queue IS NOT NULL AND NOT EXISTS (
                 SELECT 1 FROM halyard.queue WHERE queue.name = in_queue AND queue.removed_ms IS NULL
             ) THEN
@@ -199,22 +199,6 @@ extension Migration {
                           ORDER BY queue.name COLLATE "C"),
                     \(words(EnqueueWords.queue)));
                 RETURN;
-            END IF;
-
-            -- Inputs.
-            IF chosen.is_graph THEN
-                IF parts <> '{}' THEN
-                    SELECT   array_agg(changed.position ORDER BY changed.position),
-                             array_agg(halyard.overlaid(changed.input, parts -> changed.node)
-                                       ORDER BY changed.position)
-                    INTO     positions, inputs
-                    FROM     halyard.plan_node AS changed
-                    WHERE    changed.plan = chosen.id
-                    AND      parts ? changed.node;
-                END IF;
-            ELSIF given IS NOT NULL THEN
-                positions := ARRAY[0];
-                inputs := ARRAY[given::text];
             END IF;
 
             -- Sizes, and edges that occur twice, job by job.
@@ -234,45 +218,60 @@ extension Migration {
                     LIMIT    1;
                 END IF;
             END IF;
-            FOR place IN 1..coalesce(cardinality(positions), 0) LOOP
-                size := octet_length(inputs[place]);
-                IF size > \(JSONText.maxBytes) AND (twice IS NULL OR positions[place] <= root.position) THEN
-                    SELECT * INTO node FROM halyard.plan_node AS large
-                    WHERE  large.plan = chosen.id AND large.position = positions[place];
+            IF NOT chosen.is_graph THEN
+                IF given IS NOT NULL THEN
+                    positions := ARRAY[0];
+                    inputs := ARRAY[given::text];
+                END IF;
+                -- A job without an input has no size.
+                size := octet_length(inputs[1]);
+                IF size > \(JSONText.maxBytes) THEN
                     code := 'invalid-input';
-                    problem := node.label || halyard.worded(\(literal(EnqueueWords.tooLarge)), size::text);
-                    RETURN;
+                    problem := root.label || halyard.worded(\(literal(EnqueueWords.tooLarge)), size::text);
+                ELSIF twice IS NOT NULL THEN
+                    code := 'invalid-request';
+                    problem := halyard.worded(\(literal(EnqueueWords.dependsTwice)), 'job "' || work || '"', twice::text);
+                ELSE
+                    SELECT * INTO problem, code FROM halyard.input_problem(root, chosen, given, after);
+                END IF;
+                RETURN;
+            END IF;
+            -- Problems of inputs come after those of sizes.
+            FOR pair IN
+                SELECT   checked AS node, origin AS source
+                FROM     halyard.plan_node AS checked
+                JOIN     halyard.plan AS origin ON origin.name = checked.source AND origin.replaced_ms IS NULL
+                WHERE    checked.plan = chosen.id
+                AND      (checked.is_incomplete OR parts ? checked.node)
+                ORDER BY checked.position
+            LOOP
+                node := pair.node;
+                IF parts ? node.node THEN
+                    positions := positions || node.position;
+                    inputs := inputs || halyard.overlaid(node.input, parts -> node.node);
+                    size := octet_length(inputs[cardinality(inputs)]);
+                    IF size > \(JSONText.maxBytes) AND (twice IS NULL OR node.position <= root.position) THEN
+                        code := 'invalid-input';
+                        problem := node.label || halyard.worded(\(literal(EnqueueWords.tooLarge)), size::text);
+                        RETURN;
+                    END IF;
+                END IF;
+                IF first_problem IS NULL THEN
+                    SELECT *
+                    INTO   first_problem, code_of_first
+                    FROM   halyard.input_problem(node, pair.source, parts -> node.node,
+                                                 CASE WHEN cardinality(node.after) = 0 THEN after END);
                 END IF;
             END LOOP;
             IF twice IS NOT NULL THEN
                 code := 'invalid-request';
                 problem := halyard.worded(
                     \(literal(EnqueueWords.dependsTwice)),
-                    CASE WHEN chosen.is_graph THEN halyard.worded(\(literal(EnqueueWords.node)), root.node)
-                         ELSE 'job "' || work || '"' END,
-                    twice::text);
+                    halyard.worded(\(literal(EnqueueWords.node)), root.node), twice::text);
                 RETURN;
             END IF;
-
-            IF NOT chosen.is_graph THEN
-                SELECT * INTO problem, code FROM halyard.input_problem(root, chosen, given, after);
-                RETURN;
-            END IF;
-            FOR pair IN
-                SELECT   checked AS node, origin AS source
-                FROM     halyard.plan_node AS checked
-                JOIN     halyard.plan AS origin ON origin.name = checked.source AND origin.replaced_ms IS NULL
-                WHERE    checked.plan = chosen.id
-                AND      (checked.is_incomplete OR checked.position = ANY (positions))
-                ORDER BY checked.position
-            LOOP
-                SELECT *
-                INTO   problem, code
-                FROM   halyard.input_problem(pair.node, pair.source, parts -> (pair.node).node,
-                                             CASE WHEN cardinality((pair.node).after) = 0 THEN after END);
-                IF problem IS NOT NULL THEN RETURN; END IF;
-            END LOOP;
-            code := NULL;
+            problem := first_problem;
+            code := code_of_first;
         END $$;
         """
 }
