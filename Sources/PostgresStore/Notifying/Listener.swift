@@ -112,6 +112,7 @@ final class Listener: Sendable {
                 switch action {
                 case .report: observers.tell([.work])
                 case .wakeUp: try link.connection().run(Self.setAsleep(false, id))
+                case .fold: try link.connection().run(Self.fold)
                 case .fallAsleep: try link.connection().run(Self.setAsleep(true, id))
                 case .look:
                     guard let row = try link.connection().run(Self.look).first else { continue }
@@ -130,6 +131,12 @@ final class Listener: Sendable {
             UPDATE halyard.listener SET asleep = \(isAsleep) WHERE id = \(id)
             """
         }
+
+        /// A fold that is lost is repeated by the next one.
+        private static let fold = """
+            SELECT set_config('synchronous_commit', 'off', true);
+            SELECT halyard.fold_tally(-id) FROM halyard.queue WHERE removed_ms IS NULL
+            """
 
         /// The lock's number is in two columns.
         private static let look = """

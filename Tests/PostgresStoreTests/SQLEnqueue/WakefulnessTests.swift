@@ -10,7 +10,7 @@ import Testing
         var wakefulness = Wakefulness()
         for number in 0..<1000 {
             let actions = wakefulness.notified(at: start + Wakefulness.window / (Wakefulness.burst - 1) * number)
-            #expect(actions == [.report])
+            #expect(actions == ((number + 1) % 512 == 0 ? [.report, .fold] : [.report]))
         }
         #expect(wakefulness.state == .asleep)
         #expect(wakefulness.wait == nil)
@@ -39,6 +39,8 @@ import Testing
             calls += Int64(Wakefulness.burst)
             #expect(wakefulness.saw(calls: calls, hasCallers: true) == [.report])
         }
+        #expect(wakefulness.saw(calls: calls + 512, hasCallers: true) == [.report, .fold])
+        calls += 512
         var looks = 0
         while wakefulness.state == .awake {
             looks += 1
