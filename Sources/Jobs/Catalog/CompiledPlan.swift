@@ -11,14 +11,18 @@ package struct CompiledPlan: Hashable, Sendable {
     /// - `is_graph`, `nodes`: the jobs, see ``node(_:_:)``. A definition has one, without a name.
     /// - `parameters`: the nodes and fields that they set, by name.
     /// - `field_names`: the names of the parameters or, for a definition, of the fields, in order.
-    /// - `fields`, `is_open`, `accepts`, `offers`: of a definition, for its own jobs and for those of graphs.
+    /// - `fields`, `is_open`, `accepts`, `offers`: of a definition, for its own jobs and for those of graphs. They and
+    ///   `field_names` are those of ``kind``, if it is not nil.
     package let json: JSONText
+    /// The name of the kind whose ``Catalog/compiledKinds`` completes the plan; nil if it is complete.
+    package let kind: String?
 }
 
 extension Catalog {
     /// The plans of all definitions and graph definitions, also of those that cannot be used, sorted by name.
     package var compiled: [CompiledPlan] {
         var plans: [String: JSONObject] = [:]
+        var kinds: [String: String] = [:]
         for (name, reason) in problemsByName {
             var plan = JSONObject()
             plan.append(
@@ -27,21 +31,31 @@ extension Catalog {
             plans[name] = plan
         }
         for (name, graph) in graphs { plans[name] = compiled(graph) }
-        for (name, entry) in entries { plans[name] = compiled(entry) }
-        return plans.sorted { $0.key < $1.key }.map { CompiledPlan(name: $0.key, json: $0.value.text) }
+        for (name, entry) in entries {
+            let definition = entry.stored.definition
+            var plan = compiled(entry)
+            if definition.program == nil {
+                kinds[name] = definition.kind
+            } else {
+                for (field, value) in entry.kind.compiled.fields { plan.append(field, value) }
+            }
+            plans[name] = plan
+        }
+        return plans.sorted { $0.key < $1.key }.map {
+            CompiledPlan(name: $0.key, json: $0.value.text, kind: kinds[$0.key])
+        }
+    }
+
+    /// The fields of the kinds that definitions use, by the kind's name.
+    package var compiledKinds: [(name: String, json: JSONText)] {
+        let used = Set(entries.values.map(\.stored.definition).filter { $0.program == nil }.map(\.kind))
+        return used.sorted().compactMap { name in kinds[name].map { (name, $0.compiled.text) } }
     }
 
     private func compiled(_ entry: DefinitionEntry) -> JSONObject {
         let name = entry.stored.definition.name
         var plan = JSONObject()
         plan.append("is_graph", JSONText(boolean: false))
-        var fields = JSONObject()
-        for (name, field) in entry.kind.fields.sorted(by: { $0.key < $1.key }) { fields.append(name, field.compiled) }
-        plan.append("fields", fields.text)
-        plan.append("field_names", JSONText(elements: entry.kind.fieldNames.map { JSONText(string: $0) }))
-        plan.append("is_open", JSONText(boolean: entry.kind.isOpen))
-        if let accepts = entry.kind.description.accepts { plan.append("accepts", JSONText(string: accepts)) }
-        plan.append("offers", JSONText(string: entry.kind.description.offers))
         let node = CompiledNode(entry: entry, name: "job \"\(name)\"", label: nil)
         plan.append("nodes", JSONText(elements: [compiled(node)]))
         return plan
@@ -107,6 +121,20 @@ extension Catalog {
         let isIncomplete = missing.contains { !own.contains($0.field) && $0.problem != nil }
         job.append("is_incomplete", JSONText(boolean: isIncomplete))
         return job.text
+    }
+}
+
+extension KindEntry {
+    fileprivate var compiled: JSONObject {
+        var kind = JSONObject()
+        var fields = JSONObject()
+        for (name, field) in self.fields.sorted(by: { $0.key < $1.key }) { fields.append(name, field.compiled) }
+        kind.append("fields", fields.text)
+        kind.append("field_names", JSONText(elements: fieldNames.map { JSONText(string: $0) }))
+        kind.append("is_open", JSONText(boolean: isOpen))
+        if let accepts = description.accepts { kind.append("accepts", JSONText(string: accepts)) }
+        kind.append("offers", JSONText(string: description.offers))
+        return kind
     }
 }
 

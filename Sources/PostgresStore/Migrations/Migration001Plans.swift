@@ -49,7 +49,8 @@ extension Migration {
         ALTER TABLE halyard.listener ADD COLUMN asleep boolean NOT NULL DEFAULT true;
 
         -- Replaces the plans that differ, and removes those that were replaced long ago (E1).
-        CREATE FUNCTION halyard.write_plans(names text[], bodies text[], now_ms bigint)
+        CREATE FUNCTION halyard.write_plans(names text[], bodies text[], kinds text[], kind_names text[],
+                                            kind_bodies text[], now_ms bigint)
         RETURNS void LANGUAGE plpgsql AS $$
         DECLARE
             entry record;
@@ -61,10 +62,14 @@ extension Migration {
             DELETE FROM halyard.plan WHERE replaced_ms < now_ms - 3600000;
             UPDATE halyard.plan SET replaced_ms = now_ms WHERE replaced_ms IS NULL AND NOT name = ANY (names);
             FOR entry IN
-                SELECT    wanted.name, wanted.body::jsonb AS body, sha256(convert_to(wanted.body, 'UTF8')) AS digest
-                FROM      unnest(names, bodies) AS wanted (name, body)
-                LEFT JOIN halyard.plan ON plan.name = wanted.name AND plan.replaced_ms IS NULL
-                WHERE     plan.digest IS DISTINCT FROM sha256(convert_to(wanted.body, 'UTF8'))
+                SELECT    wanted.name, coalesce(kind.body::jsonb, '{}') || wanted.body::jsonb AS body, hash.digest
+                FROM      unnest(names, bodies, kinds) AS wanted (name, body, kind)
+                LEFT JOIN unnest(kind_names, kind_bodies) AS kind (name, body) ON kind.name = wanted.kind
+                LEFT JOIN halyard.plan ON plan.name = wanted.name AND plan.replaced_ms IS NULL,
+                LATERAL   (SELECT sha256(convert_to(wanted.body, 'UTF8') || sha256(convert_to(kind.body, 'UTF8')))
+                           AS digest) AS joined,
+                LATERAL   (SELECT coalesce(joined.digest, sha256(convert_to(wanted.body, 'UTF8'))) AS digest) AS hash
+                WHERE     plan.digest IS DISTINCT FROM hash.digest
             LOOP
                 UPDATE halyard.plan SET replaced_ms = now_ms WHERE name = entry.name AND replaced_ms IS NULL;
                 INSERT INTO halyard.plan (name, digest, refusal, is_graph, nodes, parameters, fields, field_names,

@@ -37,7 +37,8 @@ final class Writer {
     var definitionsChanged = false
     var schedulesChanged = false
     var holdersChanged = false
-    /// Whether a daemon registers its kinds: an older release may have compiled the plans.
+    /// Whether plans may differ although no definition has changed: a queue was created or removed, or a daemon registers its
+    /// kinds, and an older release may have compiled the plans.
     var mustWritePlans = false
     /// The number of changes to the counts of each subject that this writer has made since it was folded.
     var unfolded: [Int64: Int] = [:]
@@ -127,7 +128,7 @@ final class Writer {
     /// Writes what the transaction has collected.
     func flush() throws(PostgresError) {
         try writeTallies()
-        if definitionsChanged || queuesChanged || mustWritePlans { try writePlans() }
+        if definitionsChanged || mustWritePlans { try writePlans() }
         if time.server == nil {
             let row = time.steady.takeChange()
             try run(

@@ -63,7 +63,8 @@ struct SameAnswerTests {
         submission("fetch", "{\(url)}", after: [.init(job: JobID(1)), .init(job: JobID(1), condition: .finished)]),
         submission("join", #"{"b.url":"https://a"}"#, after: [.init(job: JobID(1)), .init(job: JobID(1))]),
         submission("unfurl", after: [.init(job: JobID(1))]), submission("merge", after: [.init(job: JobID(2))]),
-        submission("same", after: [.init(job: JobID(2))]),
+        submission("same", after: [.init(job: JobID(2))]), submission("convert"), submission("convert", #"{"file":1}"#),
+        submission("convert", #"{"file":"a","widht":1}"#), submission("convert", #"{"file":"a","width":"1"}"#),
         submission("save"), submission("save", "[]"), submission("save", #"{"urll":"https://a"}"#),
         submission("save", #"{"quite another":1}"#), submission("save", #"{"unfurl.x":1}"#),
         submission("save", #"{"nothing.url":1}"#), submission("save", #"{"url":"https://a","unfurl.url":"https://b"}"#),
@@ -122,6 +123,8 @@ struct SameAnswerTests {
                 Self.submission("save", "{\(Self.url)}", after: existing, start: soon),
                 Self.submission("join", #"{"b.url":"https://a"}"#, start: soon),
                 Self.submission("join", after: [.init(job: JobID(1))]),
+                Self.submission("convert", #"{"file":"a","width":7}"#),
+                Self.submission("free", "[7]"), Self.submission("free", #"{"any":1}"#),
                 Self.submission("titled", #"{"title":"x"}"#), Self.submission("unfit", #"{"url":"https://a"}"#),
             ]
             for submission in accepted {

@@ -40,6 +40,10 @@ enum SampleDefinitions {
             name: "same", summary: "", inputType: "Same", outputType: "Same", accepts: "Same", offers: "Same",
             fields: [InputField("value", .integer, isRequired: true, summary: "")]),
         KindDescription(
+            name: "program", summary: "", inputType: "Program.Input", outputType: "Program.Output",
+            accepts: "[AnyOutput]",
+            offers: "Program.Output", fields: []),
+        KindDescription(
             name: "noop", summary: "", inputType: "Any", outputType: "Any", accepts: nil, offers: "Any", fields: []),
     ]
 
@@ -47,6 +51,14 @@ enum SampleDefinitions {
         _ name: String, _ kind: String, queue: String = "default", priority: Priority = .normal, input: String = "{}"
     ) -> Definition {
         Definition(name: name, kind: kind, queue: queue, priority: priority, input: json(input))
+    }
+
+    private static func program(_ text: String) -> ProgramDefinition {
+        do throws(ShapeProblem) {
+            return try ProgramDefinition(json: json(text), at: [])
+        } catch {
+            preconditionFailure("the sample is invalid: \(error)")
+        }
     }
 
     private typealias Node = GraphDefinition.Node
@@ -60,6 +72,12 @@ enum SampleDefinitions {
             definition("unfurl", "unfurl", priority: .veryHigh), definition("merge", "merge"),
             definition("log", "log", queue: "mail"), definition("same", "same"), definition("noop", "noop"),
             definition("broken", "gone"),
+            Definition(
+                name: "convert", kind: "program",
+                program: program(
+                    #"{"program":["/usr/bin/convert","{file}","{width}"],"fields":{"file":{"type":"string","required":true},"width":{"type":"integer","default":3}}}"#
+                )),
+            Definition(name: "free", kind: "program", program: program(#"{"program":["/usr/bin/true"]}"#)),
         ],
         graphs: [
             GraphDefinition(
