@@ -312,7 +312,7 @@ public final class JobRunner: Sendable {
 
     private func observe(_ change: StoreChange) {
         switch change {
-        case .queues, .missed: handle(.wake)
+        case .queues, .work, .missed: handle(.wake)
         // Jobs keep the revision that they were enqueued with. Accepted jobs are reported again when they are written.
         case .definitions, .schedules, .accepted: break
         // A single holder has no others to rescue from.

@@ -15,7 +15,7 @@ struct DefinitionService: Service {
         let observation = store.observe { change in
             switch change {
             case .definitions, .queues, .missed: changes.wake()
-            case .jobs, .accepted, .schedules, .holders, .condition, .stopped: break
+            case .jobs, .accepted, .work, .schedules, .holders, .condition, .stopped: break
             }
         }
         defer { observation.cancel() }

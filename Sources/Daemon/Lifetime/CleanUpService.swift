@@ -20,7 +20,7 @@ struct CleanUpService: Service {
             case .jobs(let changes):
                 if changes.contains(where: { $0.state == .cancelled || $0.state == .failed }) { wakeups.wake() }
             case .missed: wakeups.wake()
-            case .accepted, .queues, .definitions, .schedules, .holders, .condition, .stopped: break
+            case .accepted, .work, .queues, .definitions, .schedules, .holders, .condition, .stopped: break
             }
         }
         defer { observation.cancel() }

@@ -37,7 +37,8 @@ extension GraphProblem: CustomStringConvertible {
         case .cycle(let nodes):
             return "the dependencies form a cycle: \(Self.path(nodes)); remove one of these edges"
         case .doesNotFit(let node, let field, let accepts, let offers):
-            let given = offers.prefix(5).map { "\(called($0.node)) offers \($0.type)" }.joined(separator: ", ")
+            let given = offers.prefix(Self.maxOffers).map { "\(called($0.node)) offers \($0.type)" }.joined(
+                separator: ", ")
             let start = "\(called(node)) is missing the field \"\(field)\""
             guard let accepts else {
                 return start + " and accepts no output of its dependencies (\(given)); set the field"
@@ -46,6 +47,9 @@ extension GraphProblem: CustomStringConvertible {
                 + " and accepts \(accepts), but \(given); set the field, or add a dependency that offers \(accepts)"
         }
     }
+
+    /// The number of offers in a message.
+    static let maxOffers = 5
 
     /// The node as it is called in messages: `node "upload"`, `job #3`, `job "enrich"` or `job 12`.
     static func called(_ node: String) -> String {

@@ -123,7 +123,7 @@ extension InputField.Shape {
 final class KindEntry: Sendable {
     let description: KindDescription
     /// Whether any input is accepted.
-    private let isOpen: Bool
+    let isOpen: Bool
     let fields: [String: InputField]
     let required: [InputField]
 

@@ -1,5 +1,4 @@
-/// A 64-bit FNV-1a hash of a request in its canonical form, or of a file's content. It shows whether a key is used for
-/// the same request again. It guards against mistakes, not against malice.
+/// A 64-bit FNV-1a hash of a file's content. It guards against mistakes, not against malice.
 public struct Fingerprint: Sendable {
     private var hash: UInt64 = 0xcbf2_9ce4_8422_2325
 
@@ -13,27 +12,6 @@ public struct Fingerprint: Sendable {
     public mutating func add(_ bytes: [UInt8]) {
         for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
     }
-
-    mutating func add(_ bytes: some Sequence<UInt8>) {
-        for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
-    }
-
-    mutating func add(_ number: Int64) {
-        for shift in stride(from: 0, to: 64, by: 8) { add(CollectionOfOne(UInt8(truncatingIfNeeded: number >> shift))) }
-    }
-
-    /// Adds the length first, so that different sequences of texts have different fingerprints.
-    mutating func add(_ text: String?) {
-        add(text.map { Int64($0.utf8.count) } ?? -1)
-        if let text { add(text.utf8) }
-    }
-
-    /// Adds the canonical form, so that the order of names and the space between values do not matter.
-    mutating func add(_ json: JSONText?) {
-        let canonical = json?.canonical
-        add(canonical.map { Int64($0.bytes.count) } ?? -1)
-        if let canonical { add(canonical.bytes) }
-    }
 }
 
 extension Submission {
@@ -43,56 +21,59 @@ extension Submission {
     }
 
     /// The fingerprint of the request before names and times are resolved. The key itself is not part of it.
+    ///
+    /// It is the beginning of the SHA-256 of a JSON text with the fields that the request has, in one order, and with its
+    /// inputs in canonical form. So a database can compute it too: the function `halyard.fingerprint` of a PostgreSQL
+    /// database does.
     public var fingerprint: Int64 {
-        var print = Fingerprint()
+        var request = JSONObject()
         switch work {
-        case .definition(let name):
-            print.add(Int64(0))
-            print.add(name)
+        case .definition(let name): request.append("definition", JSONText(string: name))
         case .jobs(let jobs, let name):
-            print.add(Int64(1))
-            print.add(name)
-            print.add(Int64(jobs.count))
-            for job in jobs { job.add(to: &print) }
+            request.append("jobs", JSONText(elements: jobs.map(\.canonical)))
+            if let name { request.append("name", JSONText(string: name)) }
         }
-        print.add(input)
-        print.add(queue)
-        print.add(priority.map { Int64($0.rawValue) } ?? .min)
-        print.add(Int64(after.count))
-        for dependency in after {
-            print.add(dependency.job.rawValue)
-            print.add(Int64(dependency.condition.rawValue))
+        if let input { request.append("input", input.canonical) }
+        if let queue { request.append("queue", JSONText(string: queue)) }
+        if let priority { request.append("priority", JSONText(integer: priority.rawValue)) }
+        if !after.isEmpty {
+            request.append(
+                "after",
+                JSONText(elements: after.map { edge($0.condition, JSONText(integer: $0.job.rawValue)) }))
         }
         switch start {
-        case .now: print.add(Int64(0))
-        case .at(let moment):
-            print.add(Int64(1))
-            print.add(moment.milliseconds)
-        case .after(let wait):
-            print.add(Int64(2))
-            print.add(wait.milliseconds)
+        case .now: break
+        case .at(let moment): request.append("at", JSONText(integer: moment.milliseconds))
+        case .after(let wait): request.append("in_ms", JSONText(integer: wait.milliseconds))
         }
-        return print.value
+        return SHA256.prefix(of: request.text.bytes)
     }
 }
 
 extension JobRequest {
-    fileprivate func add(to print: inout Fingerprint) {
-        print.add(node)
-        print.add(definition)
-        print.add(input)
-        print.add(queue)
-        print.add(priority.map { Int64($0.rawValue) } ?? .min)
-        print.add(startAt?.milliseconds ?? .min)
-        print.add(Int64(after.count))
-        for dependency in after {
-            switch dependency.job {
-            case .node(let name): print.add(name)
-            case .job(let id):
-                print.add(nil as String?)
-                print.add(id.rawValue)
-            }
-            print.add(Int64(dependency.condition.rawValue))
+    fileprivate var canonical: JSONText {
+        var job = JSONObject()
+        if let node { job.append("node", JSONText(string: node)) }
+        job.append("definition", JSONText(string: definition))
+        if let input { job.append("input", input.canonical) }
+        if let queue { job.append("queue", JSONText(string: queue)) }
+        if let priority { job.append("priority", JSONText(integer: priority.rawValue)) }
+        if let startAt { job.append("at", JSONText(integer: startAt.milliseconds)) }
+        if !after.isEmpty {
+            job.append(
+                "after",
+                JSONText(
+                    elements: after.map { dependency in
+                        switch dependency.job {
+                        case .node(let name): edge(dependency.condition, JSONText(string: name))
+                        case .job(let id): edge(dependency.condition, JSONText(integer: id.rawValue))
+                        }
+                    }))
         }
+        return job.text
     }
+}
+
+private func edge(_ condition: DependencyCondition, _ job: JSONText) -> JSONText {
+    JSONText(elements: [job, JSONText(integer: condition.rawValue)])
 }

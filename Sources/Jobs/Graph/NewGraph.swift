@@ -139,3 +139,22 @@ public enum EnqueueProblem: Error, Sendable, Hashable {
     /// The dependencies form a cycle; the job at this index is on it.
     case cycle(through: Int)
 }
+
+extension EnqueueProblem: CustomStringConvertible {
+    /// The problem and its remedy, in a complete sentence.
+    public var description: String {
+        switch self {
+        case .keyUsedForAnotherRequest(let key):
+            "The key \"\(key)\" was used for another request. Use a new key, or repeat the earlier request."
+        case .unknownDependency(let id): "There is no job \(id) to wait for; it may have been pruned."
+        case .unknownQueue(let name):
+            "The queue \"\(name)\" was removed. To create it again: halyard queues set \(name) --create"
+        case .unknownDefinition(let id):
+            "Revision \(id.rawValue) of a definition was just removed. Send the request again."
+        case .hiddenCharacter(let character, let field):
+            "\(field.prefix(1).uppercased())\(field.dropFirst()) contains \(character); remove it."
+        case .cycle(let index):
+            "The dependencies form a cycle through job #\(index + 1). Remove one of its edges."
+        }
+    }
+}

@@ -46,8 +46,8 @@ public struct KindDescription: Hashable, Sendable, Codable {
             || accepts == "[\(dependency.offers)]"
     }
 
-    static let anyOutput = nameOfType(AnyOutput.self)
-    static let anyOutputs = nameOfType([AnyOutput].self)
+    package static let anyOutput = nameOfType(AnyOutput.self)
+    package static let anyOutputs = nameOfType([AnyOutput].self)
 }
 
 extension Kind {

@@ -244,6 +244,8 @@ public enum StoreChange: Sendable, Hashable {
     /// A holder's life began or ended, or its jobs were rescued. Another holder may have left orphans
     /// (``JobStore/rescue(_:by:now:)``).
     case holders
+    /// A program has enqueued jobs in the database by itself. The jobs are not named: look for work.
+    case work
     /// Changes of other holders may have been missed, such as while the connection to the server was broken. Anything may
     /// have changed: look again.
     case missed

@@ -25,7 +25,7 @@ extension Connection {
                 for migration in Migration.all where migration.version > found {
                     for sql in migration.sql { try run(sql) }
                 }
-                for sql in Migration.views { try run(sql) }
+                for sql in Migration.views + Migration.enqueueing { try run(sql) }
                 try run(
                     """
                     DELETE FROM halyard.schema_version;
@@ -74,6 +74,8 @@ enum AdvisoryLock {
     static let adding = migration + 1
     /// Held for a moment by the daemon that changes the halves of hot tables.
     static let rotation = migration + 2
+    /// Shared by the transactions of programs that enqueue by themselves.
+    static let calling = migration + 3
     /// The first half of the locks of identities, held while a life begins; the second half is a hash of the identity.
     static let identity = life + 1
     /// The first half of the locks of lives; the second half is the number of the life.

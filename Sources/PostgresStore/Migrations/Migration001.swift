@@ -14,7 +14,7 @@ extension Migration {
     ///   (`tally_fold`).
     /// - S4: Each table whose rows come and go has two halves (``HotTable``). New rows go into the current half; the other
     ///   one is emptied by TRUNCATE, so that deleted rows do not add up while a snapshot is held.
-    static let m001 = Migration(version: 1, sql: [settings, jobs, halves, open, done, counts, seed])
+    static let m001 = Migration(version: 1, sql: [settings, jobs, halves, open, done, counts, plans, seed])
 
     private static let settings = """
         CREATE TABLE halyard.settings (

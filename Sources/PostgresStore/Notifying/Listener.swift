@@ -56,6 +56,7 @@ final class Listener: Sendable {
         private let wake: Pipe
         private let observers: Observers
         private var isListening = false
+        private var wakefulness = Wakefulness()
 
         init(_ link: Link, id: Int64, wake: Pipe, observers: Observers) {
             self.link = link
@@ -75,6 +76,7 @@ final class Listener: Sendable {
                 INSERT INTO halyard.listener (id, backend) VALUES (\(id), pg_backend_pid())
                 """)
             isListening = true
+            wakefulness = Wakefulness()
         }
 
         func listen() {
@@ -85,11 +87,16 @@ final class Listener: Sendable {
                         observers.tell([.queues, .definitions, .schedules, .holders, .missed])
                     }
                     let found = try link.connection().notifications(
-                        orUntilReadable: wake.reading, timeout: Listener.longestWait)
+                        orUntilReadable: wake.reading, timeout: wakefulness.wait ?? Listener.longestWait)
                     for notification in found {
                         guard let notice = Notice(notification.payload), notice.sender != id else { continue }
-                        observers.tell(notice.changes)
+                        if notice.changes == [.work] {
+                            try perform(wakefulness.notified(at: .now))
+                        } else {
+                            observers.tell(notice.changes)
+                        }
                     }
+                    if wakefulness.state != .asleep { try perform([.look]) }
                 } catch {
                     // The writers report the server's problems; the next round connects again.
                     isListening = false
@@ -98,6 +105,50 @@ final class Listener: Sendable {
             // The row of a store that is gone costs the others a few notifications, until the next listener begins.
             _ = try? link.connection().run("DELETE FROM halyard.listener WHERE id = \(id)")
         }
+
+        private func perform(_ actions: [Wakefulness.Action]) throws(PostgresError) {
+            var rest = actions[...]
+            while let action = rest.popFirst() {
+                switch action {
+                case .report: observers.tell([.work])
+                case .wakeUp: try link.connection().run(Self.setAsleep(false, id))
+                case .fold: try link.connection().run(Self.fold)
+                case .fallAsleep: try link.connection().run(Self.setAsleep(true, id))
+                case .look:
+                    guard let row = try link.connection().run(Self.look).first else { continue }
+                    rest += wakefulness.saw(
+                        calls: Int64(row.string(0)) ?? 0, hasCallers: row.string(1) == "t")
+                }
+            }
+        }
+
+        /// Without waiting for the disk: a crash of the server ends this connection too.
+        private static func setAsleep(_ isAsleep: Bool, _ id: Int64) -> String {
+            """
+            SELECT set_config('synchronous_commit', 'off', true);
+            DELETE FROM halyard.listener
+            WHERE  NOT EXISTS (SELECT 1 FROM pg_stat_activity WHERE pid = listener.backend);
+            UPDATE halyard.listener SET asleep = \(isAsleep) WHERE id = \(id)
+            """
+        }
+
+        /// A fold that is lost is repeated by the next one.
+        private static let fold = """
+            SELECT set_config('synchronous_commit', 'off', true);
+            SELECT halyard.fold_tally(-id) FROM halyard.queue WHERE removed_ms IS NULL
+            """
+
+        /// The lock's number is in two columns.
+        private static let look = """
+            SELECT (SELECT last_value + is_called::integer FROM halyard.enqueue_call),
+                   EXISTS (SELECT 1
+                           FROM   pg_locks
+                           WHERE  locktype = 'advisory'
+                           AND    classid = \(AdvisoryLock.calling >> 32)
+                           AND    objid = \(AdvisoryLock.calling & 0xFFFF_FFFF)
+                           AND    objsubid = 1
+                           AND    database = (SELECT oid FROM pg_database WHERE datname = current_database()))
+            """
 
         private func isClosed(after pause: Duration) -> Bool {
             var files = [pollfd(fd: wake.reading, events: Int16(POLLIN), revents: 0)]

@@ -12,6 +12,9 @@ struct Notice: Equatable {
     /// The most notifications for one commit. The observers of a commit with more changes than fit look again.
     private static let maxTexts = 32
 
+    /// The notification of `halyard.enqueue`. All calls of one transaction send it together as one.
+    static let work = "0|w|"
+
     /// The notifications for one commit; empty if nothing changed.
     static func texts(_ changes: [StoreChange], from sender: Int64) -> [String] {
         var flags = ""
@@ -24,7 +27,7 @@ struct Notice: Equatable {
             case .schedules: flags += "s"
             case .holders: flags += "h"
             case .missed: flags += "m"
-            case .accepted, .condition, .stopped: break
+            case .accepted, .work, .condition, .stopped: break
             }
         }
         var texts: [String] = []
@@ -58,6 +61,7 @@ struct Notice: Equatable {
         if !jobs.isEmpty { changes.append(.jobs(jobs)) }
         for flag in parts[1] {
             switch flag {
+            case "w": changes.append(.work)
             case "q": changes.append(.queues)
             case "d": changes.append(.definitions)
             case "s": changes.append(.schedules)

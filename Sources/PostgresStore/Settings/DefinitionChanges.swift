@@ -54,6 +54,7 @@ extension Writer {
         let old = try run(Statements.ownKinds, .text(identity)).map { (row) throws(PostgresError) in
             try row.kindDescription()
         }
+        mustWritePlans = true
         if Set(old) == Set(kinds) { return }
         try run(Statements.deleteKinds, .text(identity))
         for kind in kinds {

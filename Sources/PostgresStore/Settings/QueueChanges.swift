@@ -83,6 +83,7 @@ extension Writer {
         catalog?.queueByName[name] = id
         memory.shares.forget(Int(id))
         queuesChanged = true
+        mustWritePlans = true
         return id
     }
 
@@ -104,6 +105,7 @@ extension Writer {
         guard users.isEmpty else { return .used(users) }
         try run(Statements.remove, .integer(id), .time(time.now(passed)))
         queuesChanged = true
+        mustWritePlans = true
         try nextVersion()
         return .removed
     }

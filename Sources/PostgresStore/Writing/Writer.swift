@@ -39,6 +39,9 @@ final class Writer {
     var definitionsChanged = false
     var schedulesChanged = false
     var holdersChanged = false
+    /// Whether plans may differ although no definition has changed: a queue was created or removed, or a daemon registers its
+    /// kinds, and an older release may have compiled the plans.
+    var mustWritePlans = false
     /// The number of changes to the counts of each subject that this writer has made since it was folded.
     var unfolded: [Int64: Int] = [:]
     /// The subjects whose counts consist of so many changes that they should be folded.
@@ -129,6 +132,7 @@ final class Writer {
     /// Writes what the transaction has collected.
     func flush() throws(PostgresError) {
         try writeTallies()
+        if definitionsChanged || mustWritePlans { try writePlans() }
         if time.server == nil {
             let row = time.steady.takeChange()
             try run(
@@ -186,6 +190,7 @@ final class Writer {
         definitionsChanged = false
         schedulesChanged = false
         holdersChanged = false
+        mustWritePlans = false
     }
 
     /// The half of a table that takes this transaction's rows.

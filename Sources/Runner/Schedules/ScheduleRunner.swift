@@ -90,7 +90,7 @@ public final class ScheduleRunner: Sendable {
         let observation = store.observe { [weak self] change in
             switch change {
             case .schedules, .missed: self?.wake(isStale: true)
-            case .jobs, .accepted, .queues, .definitions, .holders, .condition, .stopped: break
+            case .jobs, .accepted, .work, .queues, .definitions, .holders, .condition, .stopped: break
             }
         }
         defer { observation.cancel() }

@@ -21,7 +21,7 @@ public final class CurrentCatalog: Sendable {
         let observation = store.observe { [weak self] change in
             switch change {
             case .definitions, .queues, .schedules, .missed: self?.forget()
-            case .jobs, .accepted, .holders, .condition, .stopped: break
+            case .jobs, .accepted, .work, .holders, .condition, .stopped: break
             }
         }
         state.withLock { $0.observation = observation }

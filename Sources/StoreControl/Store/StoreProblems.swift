@@ -30,26 +30,15 @@ extension ControlProblem {
     }
 
     init(_ refusal: EnqueueProblem) {
-        switch refusal {
-        case .keyUsedForAnotherRequest(let key):
-            self.init(
-                .keyReused,
-                "The key \"\(key)\" was used for another request. Use a new key, or repeat the earlier request.")
-        case .unknownDependency(let id):
-            self.init(.notFound, "There is no job \(id) to wait for; it may have been pruned.")
-        case .unknownQueue(let name):
-            self.init(
-                .unknownQueue,
-                "The queue \"\(name)\" was removed. To create it again: halyard queues set \(name) --create")
-        case .unknownDefinition(let id):
-            self.init(
-                .unknownDefinition, "Revision \(id.rawValue) of a definition was just removed. Send the request again.")
-        case .hiddenCharacter(let character, let field):
-            self.init(.invalidRequest, sentence("\(field) contains \(character); remove it"))
-        case .cycle(let index):
-            self.init(
-                .invalidRequest, "The dependencies form a cycle through job #\(index + 1). Remove one of its edges.")
-        }
+        let code: Code =
+            switch refusal {
+            case .keyUsedForAnotherRequest: .keyReused
+            case .unknownDependency: .notFound
+            case .unknownQueue: .unknownQueue
+            case .unknownDefinition: .unknownDefinition
+            case .hiddenCharacter, .cycle: .invalidRequest
+            }
+        self.init(code, refusal.description)
     }
 }
 

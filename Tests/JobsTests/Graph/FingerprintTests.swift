@@ -1,5 +1,6 @@
-import Jobs
 import Testing
+
+@testable import Jobs
 
 @Suite struct FingerprintTests {
     @Test func sameRequestHasTheSameFingerprintForEver() {
@@ -10,9 +11,9 @@ import Testing
         same.key = "another key"
         #expect(submission.fingerprint == same.fingerprint)
         // Stored with keys: it must not change from release to release.
-        #expect(Submission(.definition("fetch")).fingerprint == 3_742_767_430_659_896_568)
+        #expect(Submission(.definition("fetch")).fingerprint == 7_497_999_803_547_260_668)
         #expect(
-            Submission(.jobs([JobRequest(definition: "fetch")], name: nil)).fingerprint == -1_559_814_613_607_860_360)
+            Submission(.jobs([JobRequest(definition: "fetch")], name: nil)).fingerprint == -1_744_199_070_076_745_796)
     }
 
     @Test func anyOtherRequestHasAnother() {
@@ -41,5 +42,17 @@ import Testing
             jobs { $0.after = [.init(.job(JobID(1)))] }, jobs { $0.after = [.init(.job(JobID(2)))] },
         ]
         #expect(Set(requests.map(\.fingerprint)).count == requests.count)
+    }
+
+    @Test func hashIsThatOfTheStandard() {
+        let words: [UInt32] = [
+            0x248d_6a61, 0xd206_38b8, 0xe5c0_2693, 0x0c3e_6039, 0xa33c_e459, 0x64ff_2167, 0xf6ec_edd4, 0x19db_06c1,
+        ]
+        let text = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"
+        #expect(SHA256.hash(Array(text.utf8)) == words)
+        #expect(SHA256.hash([]).first == 0xe3b0_c442)
+        #expect(SHA256.hash(Array("abc".utf8)).first == 0xba78_16bf)
+        // The padding needs a block of its own from 56 bytes on.
+        #expect(SHA256.hash([UInt8](repeating: 0x61, count: 1000)).first == 0x41ed_ece4)
     }
 }
