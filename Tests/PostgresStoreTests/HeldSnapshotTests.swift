@@ -206,7 +206,7 @@ import Testing
         while try admin.run(
             """
             SELECT 1 FROM pg_stat_activity
-            WHERE datname = current_database() AND application_name LIKE 'halyard %' AND state IS NULL
+            WHERE datname = current_database() AND application_name LIKE 'halyard %'
             """
         ).count > 0 {}
         try admin.run("SELECT pg_stat_clear_snapshot()")
