@@ -11,7 +11,7 @@ extension JobDetail: WireRecord {
             job: job, result: fields("result", \.result), attempts: fields("attempts", \.attempts),
             dependencies: fields("dependencies", \.dependencies), dependents: fields("dependents", \.dependents),
             progress: progress, checkpoint: fields("checkpoint", \.checkpoint), log: fields("log", \.log),
-            file: fields("file", \.file))
+            file: fields("file", \.file), daemon: fields("daemon", \.daemon))
     }
 }
 

@@ -136,6 +136,9 @@ public enum EnqueueProblem: Error, Sendable, Hashable {
     case unknownDefinition(DefinitionID)
     /// A text contains a hidden character. `field` names the text, such as "the key".
     case hiddenCharacter(HiddenCharacter, field: String)
+    /// The input names a file that only the daemon with this identity can read, and no daemon of the database ever had
+    /// that identity.
+    case unknownHome(String)
     /// The dependencies form a cycle; the job at this index is on it.
     case cycle(through: Int)
 }

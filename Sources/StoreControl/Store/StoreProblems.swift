@@ -46,6 +46,11 @@ extension ControlProblem {
                 .unknownDefinition, "Revision \(id.rawValue) of a definition was just removed. Send the request again.")
         case .hiddenCharacter(let character, let field):
             self.init(.invalidRequest, sentence("\(field) contains \(character); remove it"))
+        case .unknownHome:
+            self.init(
+                .invalidInput,
+                "The input names a file in the spool of a daemon that does not belong to this database. Send the file again."
+            )
         case .cycle(let index):
             self.init(
                 .invalidRequest, "The dependencies form a cycle through job #\(index + 1). Remove one of its edges.")
