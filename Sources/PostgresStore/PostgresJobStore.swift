@@ -128,6 +128,12 @@ public final class PostgresJobStore: JobStore {
         try await write { (writer) throws(PostgresError) in try writer.leave(holder, now: now) }
     }
 
+    public func setDrained(_ isDrained: Bool, identity: String, now: Timestamp) async throws(StoreError) -> Bool {
+        try await write { (writer) throws(PostgresError) in
+            try writer.setDrained(isDrained, identity: identity, now: now)
+        }
+    }
+
     public func holders() async throws(StoreError) -> [HolderRecord] {
         try await reading.perform { (reader) throws(PostgresError) in try reader.holders() }
     }

@@ -316,7 +316,11 @@ public final class JobRunner: Sendable {
         // Jobs keep the revision that they were enqueued with. Accepted jobs are reported again when they are written.
         case .definitions, .schedules, .accepted: break
         // A single holder has no others to rescue from.
-        case .holders: if store.capabilities.holders == .many { handle(LifeLoop.Event.othersChanged) }
+        case .holders where store.capabilities.holders == .one: break
+        case .holders:
+            handle(LifeLoop.Event.othersChanged)
+            // This holder may have been drained or resumed.
+            handle(.wake)
         case .condition: conditionLog.note { store.condition }
         case .stopped(let error): handle(.storeFailed(error))
         case .jobs(let changes):

@@ -57,12 +57,16 @@ import Testing
         _ = try await store.begin(one, now: now)
         let two = try await store.begin(Holder(identity: "2", name: "two", host: "b", version: "1.1"), now: now)
         try await store.leave(two.id, now: now)
+        #expect(try await store.setDrained(true, identity: "2", now: now))
         await store.close()
         let rows = try PostgreSQL.Connection(to: database.url).run(
-            "SELECT name, host, version, state, running, queues FROM halyard.daemons ORDER BY daemon")
-        let values = rows.map { row in (0..<6).map { row.string($0) } }
+            "SELECT name, host, version, state, running, queues, drained IS NOT NULL FROM halyard.daemons ORDER BY daemon"
+        )
+        let values = rows.map { row in (0..<7).map { row.string($0) } }
         #expect(
-            values == [["one", "a", "1.0", "alive", "0", "default, mail"], ["two", "b", "1.1", "ended", "0", ""]])
+            values == [
+                ["one", "a", "1.0", "alive", "0", "default, mail", "f"], ["two", "b", "1.1", "ended", "0", "", "t"],
+            ])
     }
 
     // MARK: Reading

@@ -11,6 +11,7 @@ enum DaemonTable {
                 .init("HOST", shrinks: true) { "\($0.host)" },
                 .init("VERSION") { "\($0.version)" },
                 .init("STATE") { daemon in
+                    if daemon.state == .running, daemon.drainedAt != nil { return "\("drained", .yellow)" }
                     if daemon.state == .running { return "\("running", .green)" }
                     return "ended \(TimeText.relative(daemon.endedAt ?? daemon.seenAt, to: now))"
                 },

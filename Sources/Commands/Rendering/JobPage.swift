@@ -54,6 +54,7 @@ struct JobPage {
             ("definition", "\(job.definition) revision \(job.definitionRevision), kind \(job.kind)"),
             ("graph", job.graph.map { graph in job.node.map { "\(graph), node \($0)" } ?? "\(graph)" }),
             ("queue", "\(job.queue), priority \(job.priority.name)"), ("enqueued", time(job.enqueuedAt)),
+            ("runs only on", detail.daemon.map { "the daemon \($0), which has its file" }),
             (job.state == .ready ? "ready since" : "due", isWaiting ? time(job.dueAt) : nil),
             ("started", time(job.startedAt)), ("cancel asked", time(job.cancelRequestedAt)),
             ("finished", time(job.finishedAt)), ("tries", "\(job.tries) of \(job.maxTries)"),

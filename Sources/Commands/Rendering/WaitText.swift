@@ -35,6 +35,13 @@ enum WaitText {
                 : jobs.count == 1
                     ? "waits for job \(jobs[0]), which runs apart from others until \(TimeText.both(until, now: now)) after several crashes"
                     : "waits for \(AmountText.count(jobs.count, "job")), which run apart from others until \(TimeText.both(until, now: now)) after several crashes"
+        case .home(let daemon, let endedAt?, _):
+            "waits for the daemon \(daemon), which has its file and ended \(TimeText.both(endedAt, now: now))"
+        case .home(let daemon, nil, let drainedAt?):
+            "waits for the daemon \(daemon), which has its file and is drained since \(TimeText.both(drainedAt, now: now)); to resume it: halyard daemons resume \(daemon)"
+        case .home(let daemon, nil, nil): "runs only on the daemon \(daemon), which has its file"
+        case .drained(let daemons):
+            "every running daemon is drained; to resume one: halyard daemons resume \(daemons.first ?? "NAME")"
         case .worker(let problem): "\(problem); see: halyard workers"
         case .workerLimit(let worker, let running, let limit):
             "worker \(worker) runs \(AmountText.count(running, "attempt")) of at most \(limit); change it with processes and attempts in the daemon's configuration"

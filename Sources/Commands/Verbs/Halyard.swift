@@ -25,7 +25,9 @@ struct Halyard: ParsableCommand {
             CommandGroup(name: "Looking", subcommands: lookingVerbs),
             CommandGroup(
                 name: "Settings",
-                subcommands: [Queues.self, Definitions.self, Schedules.self, Reload.self, Workers.self]),
+                subcommands: [
+                    Queues.self, Definitions.self, Schedules.self, Reload.self, Workers.self, Daemons.self,
+                ]),
         ])
 
     /// The verbs for jobs. None of these has subcommands, see ``DirectVerb``.
@@ -34,7 +36,7 @@ struct Halyard: ParsableCommand {
     ]
     /// The verbs that only read.
     static let lookingVerbs: [any Verb.Type] = [
-        List.self, Show.self, Log.self, Why.self, Graph.self, Watch.self, Status.self, Daemons.self,
+        List.self, Show.self, Log.self, Why.self, Graph.self, Watch.self, Status.self,
     ]
 
     static let _errorPrefix = "halyard: "

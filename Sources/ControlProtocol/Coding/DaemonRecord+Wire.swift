@@ -7,7 +7,8 @@ extension DaemonRecord: WireRecord {
             version: fields("version", \.version), state: fields("state", \.state), queues: fields("queues", \.queues),
             kinds: fields("kinds", \.kinds), running: fields("running", \.running),
             startedAt: fields("started_at", \.startedAt), seenAt: fields("seen_at", \.seenAt),
-            aliveUntil: fields("alive_until", \.aliveUntil), endedAt: fields("ended_at", \.endedAt))
+            aliveUntil: fields("alive_until", \.aliveUntil), endedAt: fields("ended_at", \.endedAt),
+            drainedAt: fields("drained_at", \.drainedAt))
     }
 }
 

@@ -12,7 +12,7 @@ extension JobDetail: WireRecord {
             crashes: fields("crashes", \.crashes), dependencies: fields("dependencies", \.dependencies),
             dependents: fields("dependents", \.dependents),
             progress: progress, checkpoint: fields("checkpoint", \.checkpoint), log: fields("log", \.log),
-            file: fields("file", \.file))
+            file: fields("file", \.file), daemon: fields("daemon", \.daemon))
     }
 }
 

@@ -24,6 +24,11 @@ extension WaitExplanation.Reason: WireObjectValue {
         case "slots": self = .slots(running: try fields.required("running"), limit: try fields.required("limit"))
         case "turn": self = .turn(queue: try fields.required("queue"), ready: try fields.required("ready"))
         case "trial": self = .trial(of: try fields.required("jobs"), endsAt: try fields.required("ends_at"))
+        case "home":
+            self = .home(
+                daemon: try fields.required("daemon"), endedAt: try fields.optional("ended_at"),
+                drainedAt: try fields.optional("drained_at"))
+        case "drained": self = .drained(daemons: try fields.required("daemons"))
         case "worker": self = .worker(problem: try fields.required("problem"))
         case "worker_limit":
             self = .workerLimit(
@@ -54,6 +59,9 @@ extension WaitExplanation.Reason: WireObjectValue {
         case .slots(let running, let limit): writer.fields(["type": "slots", "running": running, "limit": limit])
         case .turn(let queue, let ready): writer.fields(["type": "turn", "queue": queue, "ready": ready])
         case .trial(let jobs, let endsAt): writer.fields(["type": "trial", "jobs": jobs, "ends_at": endsAt])
+        case .home(let daemon, let endedAt, let drainedAt):
+            writer.fields(["type": "home", "daemon": daemon, "ended_at": endedAt, "drained_at": drainedAt])
+        case .drained(let daemons): writer.fields(["type": "drained", "daemons": daemons])
         case .worker(let problem): writer.fields(["type": "worker", "problem": problem])
         case .workerLimit(let worker, let running, let limit):
             writer.fields(["type": "worker_limit", "worker": worker, "running": running, "limit": limit])

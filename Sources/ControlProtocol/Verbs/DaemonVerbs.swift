@@ -23,6 +23,14 @@ public protocol DaemonVerbs: Sendable {
     ///
     /// - Throws: ``ControlProblem``.
     func daemons() async throws(ControlProblem) -> [DaemonRecord]
+    /// Drains a daemon or resumes it. A drained daemon starts no jobs and fires no schedules, also after a restart; its
+    /// running jobs continue. Repeating the call is safe.
+    ///
+    /// - Parameter name: ``DaemonRecord/name``.
+    /// - Returns: The daemon after the change.
+    /// - Throws: ``ControlProblem``: `notFound` if there is no daemon of this name, `conflict` if several daemons have it,
+    ///   or if the database has only one daemon.
+    func setDrained(_ isDrained: Bool, daemon name: String) async throws(ControlProblem) -> DaemonRecord
 }
 
 extension CallingControl {
@@ -41,6 +49,10 @@ extension CallingControl {
     public func workers() async throws(ControlProblem) -> [WorkerRecord] { try await value(of: Call(.get, "workers")) }
 
     public func daemons() async throws(ControlProblem) -> [DaemonRecord] { try await value(of: Call(.get, "daemons")) }
+
+    public func setDrained(_ isDrained: Bool, daemon name: String) async throws(ControlProblem) -> DaemonRecord {
+        try await value(of: Call(.post, "daemons", name, isDrained ? "drain" : "resume"))
+    }
 }
 
 extension Route {
@@ -50,6 +62,12 @@ extension Route {
             Route(.post, "reload") { _ in .value(try await control.reload().json) },
             Route(.get, "workers") { _ in .value(try await control.workers().json) },
             Route(.get, "daemons") { _ in .value(try await control.daemons().json) },
+            Route(.post, "daemons/{name}/drain") { request in
+                .value(try await control.setDrained(true, daemon: request.name).json)
+            },
+            Route(.post, "daemons/{name}/resume") { request in
+                .value(try await control.setDrained(false, daemon: request.name).json)
+            },
         ]
     }
 }

@@ -32,12 +32,14 @@ public struct DaemonRecord: Sendable, Hashable {
     public var aliveUntil: Timestamp?
     /// When it ended; nil while it runs.
     public var endedAt: Timestamp?
+    /// When it was drained, so that it starts no jobs; nil if it was not.
+    public var drainedAt: Timestamp?
 
     /// Creates a record from its parts.
     public init(
         lease: Int64, name: String, host: String, version: String, state: State, queues: [String]? = nil,
         kinds: [String] = [], running: Int = 0, startedAt: Timestamp, seenAt: Timestamp, aliveUntil: Timestamp? = nil,
-        endedAt: Timestamp? = nil
+        endedAt: Timestamp? = nil, drainedAt: Timestamp? = nil
     ) {
         self.lease = lease
         self.name = name
@@ -51,5 +53,6 @@ public struct DaemonRecord: Sendable, Hashable {
         self.seenAt = seenAt
         self.aliveUntil = aliveUntil
         self.endedAt = endedAt
+        self.drainedAt = drainedAt
     }
 }

@@ -23,6 +23,8 @@ public struct JobDetail: Sendable, Hashable {
     public var log: LogReport?
     /// The file that is the job's result; nil if there is none.
     public var file: FileReport?
+    /// The name of the only daemon that can run the job, since it has a file that the job needs; nil if every daemon can.
+    public var daemon: String?
 
     /// A job at the other end of an edge.
     public typealias Neighbour = Jobs.Neighbour
@@ -31,8 +33,7 @@ public struct JobDetail: Sendable, Hashable {
     public init(
         job: JobRecord, result: JobResult?, attempts: [AttemptRecord], crashes: CrashReport? = nil,
         dependencies: [Neighbour], dependents: [Neighbour], progress: OperationProgress?, checkpoint: Checkpoint? = nil,
-        log: LogReport? = nil,
-        file: FileReport? = nil
+        log: LogReport? = nil, file: FileReport? = nil, daemon: String? = nil
     ) {
         self.job = job
         self.result = result
@@ -44,6 +45,7 @@ public struct JobDetail: Sendable, Hashable {
         self.checkpoint = checkpoint
         self.log = log
         self.file = file
+        self.daemon = daemon
     }
 }
 
@@ -109,6 +111,11 @@ public struct WaitExplanation: Sendable, Hashable {
         /// The listed jobs are on trial until this time: they run apart from all others, since they were running
         /// during several crashes. All other ready jobs wait, including this job if it is not listed.
         case trial(of: [JobID], endsAt: Timestamp)
+        /// Only this daemon can run the job, since it has a file that the job needs. `endedAt` is nil while the daemon
+        /// runs, and `drainedAt` if it is not drained.
+        case home(daemon: String, endedAt: Timestamp?, drainedAt: Timestamp?)
+        /// All daemons that run are drained, so none starts a job.
+        case drained(daemons: [String])
         /// The worker that runs the job's kind cannot run now, for this reason.
         case worker(problem: String)
         /// The worker that runs the job's kind already runs as many attempts as it may.

@@ -69,6 +69,9 @@ public struct DaemonConfiguration: Sendable {
     public struct Spool: Sendable, Hashable {
         /// The spool's folder; nil for `spool` in the daemon's home.
         public var directory: String?
+        /// Whether the daemons of all hosts can read the folder. If not, a job with a file in it runs only here. Has no
+        /// effect if the daemon has the database to itself.
+        public var isShared = false
         /// The maximum size of all spooled files together.
         public var maxBytes: Int64 = 16 << 30
     }

@@ -47,6 +47,7 @@ extension DaemonSetting {
             .optionalPath("upload.credentials", \.credentialFolder).live(),
             .optionalPath("upload.checkpoints", \.checkpoints),
             .optionalPath("spool.directory", \.spool.directory),
+            .one("spool.shared", \.spool.isShared, valid: "true or false") { Bool($0) },
             .size("spool.limit", \.spool.maxBytes, 0...(1 << 50)),
             .workers.live(),
 

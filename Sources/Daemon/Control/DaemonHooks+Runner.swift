@@ -8,7 +8,8 @@ import StoreControl
 extension DaemonHooks {
     /// Creates the hooks through which the control verbs reach the daemon.
     init(
-        runner: JobRunner, workers: WorkerSet, startedAt: Timestamp, spool: Spool?, files: JobFiles,
+        runner: JobRunner, workers: WorkerSet, startedAt: Timestamp, spool: Spool?, identity: String?,
+        sharesSpool: Bool, files: JobFiles,
         problems: @escaping @Sendable () -> [String],
         beginInputCheck: @escaping @Sendable () -> InputCheck,
         reload: @escaping @Sendable () async throws(ControlProblem) -> ReloadReport
@@ -26,6 +27,7 @@ extension DaemonHooks {
                 return Condition(
                     state: state, pid: getpid(), startedAt: startedAt,
                     problems: problems() + [snapshot.problem?.description].compactMap { $0 }
+                        + (snapshot.drainedAt.map { ["drained since \($0.iso8601): it starts no jobs"] } ?? [])
                         + snapshot.stuck.map { "\($0.subject); the daemon's log says why." },
                     slots: Slots(used: snapshot.running + snapshot.abandoned, limit: snapshot.slots))
             },
@@ -40,7 +42,7 @@ extension DaemonHooks {
             },
             workers: { workers.records(now: wallClock()) },
             waitForWorker: { kind, isSuspect in workers.wait(of: kind, isSuspect: isSuspect) },
-            reload: reload, beginInputCheck: beginInputCheck, spool: spool, files: files,
-            maxCrashes: runner.maxRescues)
+            reload: reload, beginInputCheck: beginInputCheck, spool: spool, identity: identity,
+            sharesSpool: sharesSpool, files: files, maxCrashes: runner.maxRescues)
     }
 }

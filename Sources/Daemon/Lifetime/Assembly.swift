@@ -181,8 +181,16 @@ struct Assembly {
 
     private func scheduleRunner(_ control: StoreControl) async throws -> ScheduleRunner {
         let status = status
-        let runner = ScheduleRunner(store: store, logger: logger, zone: .local(), onChange: { status.wake() }) {
-            (schedule) throws(StoreError) in
+        let (store, identity) = (store, opened.identity?.text)
+        let runner = ScheduleRunner(
+            store: store, logger: logger, zone: .local(), onChange: { status.wake() },
+            isDrained: { () throws(StoreError) in
+                guard let identity else { return false }
+                return try await store.holders().contains {
+                    $0.holder.identity == identity && $0.endedAt == nil && $0.drainedAt != nil
+                }
+            }
+        ) { (schedule) throws(StoreError) in
             try await control.work(of: schedule)
         }
         try await runner.prepare()
@@ -238,7 +246,8 @@ struct Assembly {
     private func control(spool: Spool?) async throws -> StoreControl {
         let (checks, runner, reloader) = (BlockingChecks(), runner, reloader)
         let hooks = DaemonHooks(
-            runner: runner, workers: workers, startedAt: wallClock(), spool: spool, files: files,
+            runner: runner, workers: workers, startedAt: wallClock(), spool: spool, identity: opened.identity?.text,
+            sharesSpool: configuration.spool.isShared, files: files,
             problems: problems,
             beginInputCheck: {
                 let request = checks.request()

@@ -19,7 +19,9 @@ struct StatusLine: Sendable {
             // The problem comes first: callers are refused although everything else looks well.
             let verb =
                 if let problem = runner.problem { "cannot write: \(problem)" } else {
-                    runner.hasLapsed ? "waiting for its lease" : runner.running > 0 ? "running" : "idle"
+                    runner.hasLapsed
+                        ? "waiting for its lease"
+                        : runner.drainedAt != nil ? "drained" : runner.running > 0 ? "running" : "idle"
                 }
             line = "\(verb); \(runner.running) running"
             if runner.problem != nil, runner.hasLapsed { line += " (the lease was lost, and the attempts stopped)" }

@@ -136,6 +136,9 @@ public enum EnqueueProblem: Error, Sendable, Hashable {
     case unknownDefinition(DefinitionID)
     /// A text contains a hidden character. `field` names the text, such as "the key".
     case hiddenCharacter(HiddenCharacter, field: String)
+    /// The input names a file that only the daemon with this identity can read, and no daemon of the database ever had
+    /// that identity.
+    case unknownHome(String)
     /// The dependencies form a cycle; the job at this index is on it.
     case cycle(through: Int)
 }
@@ -153,6 +156,8 @@ extension EnqueueProblem: CustomStringConvertible {
             "Revision \(id.rawValue) of a definition was just removed. Send the request again."
         case .hiddenCharacter(let character, let field):
             "\(field.prefix(1).uppercased())\(field.dropFirst()) contains \(character); remove it."
+        case .unknownHome:
+            "The input names a file in the spool of a daemon that does not belong to this database. Send the file again."
         case .cycle(let index):
             "The dependencies form a cycle through job #\(index + 1). Remove one of its edges."
         }

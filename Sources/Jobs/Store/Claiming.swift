@@ -141,13 +141,19 @@ public struct Exchange: Sendable, Hashable {
     public var nextDueAt: Timestamp?
     /// Whether the holder's life lasts. If not, nothing was claimed.
     public var isAlive: Bool
+    /// When the holder was drained; nil if it is not. A drained holder claims nothing.
+    public var drainedAt: Timestamp?
 
     /// Creates an answer.
-    public init(finished: [FinishResult], claimed: [ClaimedJob], nextDueAt: Timestamp?, isAlive: Bool = true) {
+    public init(
+        finished: [FinishResult], claimed: [ClaimedJob], nextDueAt: Timestamp?, isAlive: Bool = true,
+        drainedAt: Timestamp? = nil
+    ) {
         self.finished = finished
         self.claimed = claimed
         self.nextDueAt = nextDueAt
         self.isAlive = isAlive
+        self.drainedAt = drainedAt
     }
 }
 

@@ -92,11 +92,13 @@ public struct HolderRecord: Sendable, Hashable {
     public var endedAt: Timestamp?
     /// The number of its running jobs.
     public var running: Int
+    /// When the holder was drained; nil if it is not (``JobStore/setDrained(_:identity:now:)``).
+    public var drainedAt: Timestamp?
 
     /// Creates a record from its stored values.
     public init(
         id: HolderID, holder: Holder, kinds: [String], startedAt: Timestamp, seenAt: Timestamp, aliveUntil: Timestamp?,
-        endedAt: Timestamp?, running: Int
+        endedAt: Timestamp?, running: Int, drainedAt: Timestamp? = nil
     ) {
         self.id = id
         self.holder = holder
@@ -106,6 +108,7 @@ public struct HolderRecord: Sendable, Hashable {
         self.aliveUntil = aliveUntil
         self.endedAt = endedAt
         self.running = running
+        self.drainedAt = drainedAt
     }
 }
 

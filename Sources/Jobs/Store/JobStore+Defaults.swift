@@ -11,6 +11,14 @@ extension JobStore {
         return found
     }
 
+    /// The default for stores with one holder, which is never drained.
+    public func setDrained(_ isDrained: Bool, identity: String, now: Timestamp) async throws(StoreError) -> Bool {
+        false
+    }
+
+    /// The default for stores with one holder: every job can run there.
+    public func home(of job: JobID) async throws(StoreError) -> JobHome? { nil }
+
     /// The default for stores that do not prepare children: nil.
     public func prepare(_ children: [NewGraph]) async throws(StoreError) -> PreparedChildren? { nil }
 

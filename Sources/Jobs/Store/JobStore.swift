@@ -51,6 +51,13 @@ public protocol JobStore: Sendable {
     /// - Throws: ``StoreError``. Retrying is safe; a life that has ended is not an error.
     func leave(_ holder: HolderID, now: Timestamp) async throws(StoreError)
 
+    /// Drains a holder or resumes it. A drained holder claims nothing, in this life and in later ones; its running jobs
+    /// continue. Observers are notified with ``StoreChange/holders``.
+    ///
+    /// - Returns: False if no holder ever had this identity, or if the store has one holder at a time.
+    /// - Throws: ``StoreError``. Retrying is safe.
+    func setDrained(_ isDrained: Bool, identity: String, now: Timestamp) async throws(StoreError) -> Bool
+
     /// Reads all lives that last, and for each other identity its last life if that ended within a day, ordered by
     /// number.
     ///
@@ -276,6 +283,11 @@ public protocol JobStore: Sendable {
     ///
     /// - Throws: ``StoreError``; reading again is safe.
     func job(_ id: JobID) async throws(StoreError) -> JobRecord?
+    /// Reads the only holder that can run a job, since it has a file that the job needs; nil if every holder can. Such a
+    /// file is one that the input names (``SpooledFile``), or the result of a dependency.
+    ///
+    /// - Throws: ``StoreError``; reading again is safe.
+    func home(of job: JobID) async throws(StoreError) -> JobHome?
     /// Reads which of these jobs exist. Default: one read for each.
     ///
     /// - Parameter jobs: At most some thousand.

@@ -4,7 +4,11 @@ import StoreParts
 
 extension Writer {
     /// Claims up to `request.slots` jobs: finds ready jobs, selects among them, and starts those.
-    func claim(_ request: ClaimRequest, _ holder: HolderID, now: Timestamp) throws(PostgresError) -> [ClaimedJob] {
+    ///
+    /// - Parameter home: The identity of the holder's daemon.
+    func claim(
+        _ request: ClaimRequest, _ holder: HolderID, home: String, now: Timestamp
+    ) throws(PostgresError) -> [ClaimedJob] {
         var room = ClaimRoom(request)
         if request.slots <= 0 { return [] }
         try knowRunning(holder)
@@ -18,12 +22,12 @@ extension Writer {
             if slots > 0 { claimable[id] = slots }
         }
         if !memory.trials.isEmpty {
-            let tried = try startTrials(request, &room, &claimable, holder, now: now)
+            let tried = try startTrials(request, &room, &claimable, holder, home: home, now: now)
             let isHeld = memory.trials.holdsOthers(now: time.steady.moment) != nil
             if isHeld || tried.count >= request.slots { return tried }
         }
         var lanes: [(number: Int64, want: Int, hasRoom: Bool)] = []
-        for (number, lane) in known.lanes {
+        for (number, lane) in known.lanes where lane.isOpen(to: home) {
             guard let slots = claimable[lane.queue], request.kinds?.contains(lane.kind) ?? true else { continue }
             lanes.append((number, min(slots, request.slots), room.admits(lane)))
         }
@@ -130,16 +134,17 @@ extension Writer {
     /// Starts the next jobs that are on trial (``CrashTrials``), and no others.
     private func startTrials(
         _ request: ClaimRequest, _ room: inout ClaimRoom, _ claimable: inout [Int64: Int], _ holder: HolderID,
-        now: Timestamp
+        home: String, now: Timestamp
     ) throws(PostgresError) -> [ClaimedJob] {
         var claimed: [ClaimedJob] = []
         let moment = time.steady.moment
         // A job on trial is a suspect.
         while claimed.count < request.slots, room.admitsSuspects, let next = memory.trials.next(now: moment) {
             let row = try run(Statements.trial, .job(next)).first
-            // The job is no longer ready, its queue is paused or full, or its worker cannot run it. Other jobs must not
-            // wait for it.
-            guard let row, case let lane = try lane(row.integer(0)), claimable[lane.queue] ?? 0 > 0, room.admits(lane)
+            // The job is no longer ready, its queue is paused or full, or its worker or this daemon cannot run it. Other
+            // jobs must not wait for it.
+            guard let row, case let lane = try lane(row.integer(0)), claimable[lane.queue] ?? 0 > 0,
+                lane.isOpen(to: home), room.admits(lane)
             else {
                 memory.trials.skip()
                 continue

@@ -9,23 +9,25 @@ extension Writer {
     ) throws(PostgresError) -> Exchange {
         let now = time.now(passed)
         time.steady.notes(wall: now)
-        let isAlive = try isAlive(holder)
-        let finished = try finish(ends, by: holder, now: now)
+        let life = try state(of: holder)
+        let finished = try finish(ends, by: holder, home: life.identity, now: now)
         var nextDueAt = try self.nextDueAt(now: now)
         if let dueAt = nextDueAt, dueAt <= now {
             try promoteDue(now: now)
             nextDueAt = try self.nextDueAt(now: now)
         }
         var claimed: [ClaimedJob] = []
-        if isAlive, let claim {
-            claimed = try self.claim(claim, holder, now: now)
+        if life.isAlive, life.drainedAt == nil, let claim {
+            claimed = try self.claim(claim, holder, home: life.identity, now: now)
             try storeFloors(claimed: claimed.count)
         }
         // When a trial ends, the jobs that it held back may start, although no job becomes due then.
         if let end = trialsEndAt(now: now) { nextDueAt = min(nextDueAt ?? end, end) }
         // A notification may be lost, so a daemon beside others looks by itself from time to time.
         if isHeard, claim != nil { nextDueAt = min(nextDueAt ?? now + Self.longestWait, now + Self.longestWait) }
-        return Exchange(finished: finished, claimed: claimed, nextDueAt: nextDueAt, isAlive: isAlive)
+        return Exchange(
+            finished: finished, claimed: claimed, nextDueAt: nextDueAt, isAlive: life.isAlive,
+            drainedAt: life.drainedAt)
     }
 
     private static let longestWait = Duration.seconds(15)

@@ -32,12 +32,13 @@ extension Writer {
         _ graphs: [NewGraph], _ keys: NewKeys, ending: [JobID: JobState] = [:], now: Timestamp
     ) throws(PostgresError) -> [Decision] {
         let existing = try lockExisting(graphs, ending)
+        let homes = try readHomes(of: graphs, existing)
         var first: [String: Int] = [:]
         var decisions: [Decision] = []
         decisions.reserveCapacity(graphs.count)
         for (index, graph) in graphs.enumerated() {
             precondition(!graph.jobs.isEmpty, "a graph has at least one job")
-            var decision = decide(graph, keys.known, existing, now: now)
+            var decision = decide(graph, keys.known, existing, homes, now: now)
             if let key = graph.key, case .accepted = decision {
                 if let earlier = first[key.name] {
                     decision =
@@ -54,7 +55,7 @@ extension Writer {
 
     private func decide(
         _ graph: NewGraph, _ keys: [String: KeyLookup.Entry],
-        _ existing: [JobID: JobState], now: Timestamp
+        _ existing: [JobID: JobState], _ homes: Homes, now: Timestamp
     ) -> Decision {
         if let refusal = graph.hiddenText { return .refused(refusal) }
         if let key = graph.key, let outcome = KeyLookup.outcome(of: key, keys) { return .answered(outcome) }
@@ -64,7 +65,10 @@ extension Writer {
             for job in graph.jobs {
                 guard let kind = known.kinds[job.definition] else { throw .unknownDefinition(job.definition) }
                 guard let queue = known.queueByName[job.queue] else { throw .unknownQueue(job.queue) }
-                lanes.append(Lane(queue: queue, priority: job.priority, kind: kind, laneClass: .fresh))
+                lanes.append(
+                    Lane(
+                        queue: queue, priority: job.priority, kind: kind, laneClass: .fresh,
+                        home: try homes.home(of: job, kind)))
             }
             let order = try GraphPlan.order(of: graph.jobs)
             let plan = try GraphPlan(graph.jobs, order: order, now: now) { (job, _) throws(EnqueueProblem) in

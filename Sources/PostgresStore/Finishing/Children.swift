@@ -26,11 +26,13 @@ extension Writer {
     /// Records successes with children one after the other, since the children of one may depend on the job of another, or
     /// share its key.
     ///
-    /// - Parameter keys: The keys of the children of all ends.
+    /// - Parameters:
+    ///   - keys: The keys of the children of all ends.
+    ///   - home: The identity of the holder's daemon.
     /// - Returns: The new state of each job.
     func finish(
         _ parents: [(index: Int, end: AttemptEnd, job: EndingJob)], _ keys: inout NewKeys, firstChildren: [Int],
-        now: Timestamp
+        home: String, now: Timestamp
     ) throws(PostgresError) -> [(index: Int, state: JobState)] {
         // Jobs whose end follows have no row now. For the children of others they are open, and their end releases them.
         var ending = Dictionary(parents.map { ($0.job.row.job, JobState.running) }) { first, _ in first }
@@ -41,7 +43,7 @@ extension Writer {
             try makeQueues(of: children)
             let decisions = try plan(children, keys, ending: ending, now: now)
             ending[job.row.job] = nil
-            var rows = EndRows()
+            var rows = EndRows(home: home)
             if let refusal = decisions.lazy.compactMap(\.refusal).first {
                 let failure = JobFailure(
                     code: JobFailure.Code.childrenRefused,

@@ -42,14 +42,18 @@ extension Writer {
         var outcome: Outcome
         var condition: DependencyCondition
         var dependent: JobID
+        /// The identity of the daemon that keeps the dependency's result, if that is a file.
+        var home: String?
     }
 
     private func edges(to jobs: [FinalJob]) throws(PostgresError) -> [Edge] {
         let outcomes = Dictionary(jobs.map { ($0.job, $0.outcome) }, uniquingKeysWith: { first, _ in first })
+        let homes = Dictionary(
+            jobs.compactMap { job in job.home.map { (job.job, $0) } }, uniquingKeysWith: { first, _ in first })
         return try run(Statements.edges, .jobs(jobs.map(\.job))).map { row in
             Edge(
                 dependency: row.job(0), outcome: outcomes[row.job(0)] ?? .failed, condition: row.condition(1),
-                dependent: row.job(2))
+                dependent: row.job(2), home: homes[row.job(0)])
         }
     }
 
@@ -62,6 +66,14 @@ extension Writer {
         let rows = try run(Statements.lock, .jobs(jobs))
         var pending: [JobID: (row: OpenRow, pending: Int64)] = [:]
         rows.forEach { pending[$0.job(0)] = (OpenRow($0), $0.integer(9)) }
+        var bound: [(job: JobID, lane: Int64)] = []
+        for edge in edges {
+            guard let home = edge.home, let row = pending[edge.dependent]?.row,
+                let lane = try bind(row.lane, to: home)
+            else { continue }
+            pending[edge.dependent]?.row.lane = lane
+            bound.append((edge.dependent, lane))
+        }
         // A job that is missing was skipped or cancelled.
         var released: [OpenRow] = []
         var reduced: [(job: JobID, by: Int64)] = []
@@ -72,7 +84,19 @@ extension Writer {
         if !reduced.isEmpty {
             try run(Statements.reduce, .jobs(reduced.map(\.job)), .integers(reduced.map(\.by)))
         }
+        let waiting = Set(reduced.map(\.job))
+        bound.removeAll { !waiting.contains($0.job) }
+        if !bound.isEmpty { try run(Statements.bind, .jobs(bound.map(\.job)), .integers(bound.map(\.lane))) }
         try release(released, now: now)
+    }
+
+    /// The lane for jobs of this lane that read a file which only one daemon has. Nil if the lane stays: its kind reads no
+    /// files, or its jobs already need a file of a daemon.
+    private func bind(_ number: Int64, to home: String) throws(PostgresError) -> Int64? {
+        var lane = try lane(number)
+        guard lane.home == nil, try readsFiles(lane.kind) else { return nil }
+        lane.home = home
+        return try self.number(of: lane)
     }
 
     private func release(_ rows: [OpenRow], now: Timestamp) throws(PostgresError) {
@@ -175,6 +199,13 @@ extension Writer {
             UPDATE halyard.blocked
             SET    pending = pending - ($2::bigint[])[width_bucket(job, $1::bigint[])]
             WHERE  job = ANY ($1::bigint[])
+            """)
+        static let bind = Statement(
+            """
+            UPDATE halyard.blocked
+            SET    lane = new.lane
+            FROM   unnest($1::bigint[], $2::bigint[]) AS new (job, lane)
+            WHERE  blocked.job = new.job
             """)
         static let delete = Statement("DELETE FROM halyard.blocked WHERE job = ANY ($1::bigint[])")
         static let culprits = Statement(

@@ -5,6 +5,8 @@ import PostgreSQL
 struct FinalJob {
     var job: JobID
     var outcome: Outcome
+    /// The identity of the daemon that keeps the file that is the job's result; nil without such a file.
+    var home: String?
 }
 
 /// A row of table `done`.
@@ -60,6 +62,8 @@ struct AttemptRow {
 
 /// The rows that the ends of attempts lead to, table by table.
 struct EndRows {
+    /// The identity of the daemon that ran the attempts; nil if it has died.
+    var home: String?
     var done: [DoneRow] = []
     var attempts: [AttemptRow] = []
     var scheduled: [OpenRow] = []
@@ -74,6 +78,7 @@ extension Writer {
         try recordDone(rows.done, now: now)
         try schedule(rows.scheduled)
         try makeReady(rows.ready)
+        try recordKept(rows.final.filter { $0.home != nil })
         try settle(rows.final, now: now)
     }
 

@@ -54,7 +54,11 @@ enum NextStep {
 
 extension Writer {
     /// Records the ends of attempts and all their consequences (P4), if the attempts still have their leases (P3, H3).
-    func finish(_ ends: [AttemptEnd], by holder: HolderID, now: Timestamp) throws(PostgresError) -> [FinishResult] {
+    ///
+    /// - Parameter home: The identity of the holder's daemon, which keeps the files of the attempts.
+    func finish(
+        _ ends: [AttemptEnd], by holder: HolderID, home: String, now: Timestamp
+    ) throws(PostgresError) -> [FinishResult] {
         if ends.isEmpty { return [] }
         var running: [Lease: EndingJob] = [:]
         // K1
@@ -72,7 +76,7 @@ extension Writer {
         }
         var results: [FinishResult?] = []
         var parents: [(index: Int, end: AttemptEnd, job: EndingJob)] = []
-        var rows = EndRows()
+        var rows = EndRows(home: home)
         for end in ends {
             // The first of two ends of one lease counts.
             guard let job = running.removeValue(forKey: end.lease) else {
@@ -91,7 +95,9 @@ extension Writer {
         try write(rows, now: now)
         // The index of each end's first child among all children.
         let firstChildren = children.reduce(into: [0]) { $0.append($0.last! + $1.count) }
-        for (index, state) in try finish(parents, &keys, firstChildren: firstChildren, now: now) {
+        for (index, state) in try finish(
+            parents, &keys, firstChildren: firstChildren, home: home, now: now)
+        {
             results[index] = .recorded(state)
         }
         try dropUnused(keys)
@@ -136,6 +142,7 @@ extension Writer {
     ) throws(PostgresError) {
         var row = job.row
         let state = next.state
+        var keptIn: String?
         let lane = try lane(row.lane)
         addRunning(-1, holder: job.holder, queue: lane.queue)
         if !memory.trials.isEmpty { memory.trials.ended(row.job) }
@@ -144,6 +151,7 @@ extension Writer {
         switch next {
         case .succeeded(let value):
             row.tries += 1
+            if value.isKeptFile { keptIn = rows.home }
             rows.done.append(
                 DoneRow(
                     row, .succeeded, attempt: row.attempt, value: value, failure: nil, cancelAt: job.cancelAt,
@@ -182,7 +190,7 @@ extension Writer {
                     row, attempt.outcome, failure, retryAt: attempt.retryAt, connections: end?.connections,
                     usage: end?.usage))
         }
-        if let outcome = state.outcome { rows.final.append(FinalJob(job: row.job, outcome: outcome)) }
+        if let outcome = state.outcome { rows.final.append(FinalJob(job: row.job, outcome: outcome, home: keptIn)) }
     }
 
     private enum Statements {

@@ -43,6 +43,17 @@ extension Writer {
         holdersChanged = true
     }
 
+    /// - Returns: False if no daemon ever had this identity.
+    func setDrained(_ isDrained: Bool, identity: String, now passed: Timestamp) throws(PostgresError) -> Bool {
+        guard try run(Statements.exists, .text(identity)).count > 0 else { return false }
+        let changes =
+            isDrained
+            ? try run(Statements.drain, .text(identity), .time(time.now(passed))).changes
+            : try run(Statements.resume, .text(identity)).changes
+        if changes > 0 { holdersChanged = true }
+        return true
+    }
+
     private func life(_ holder: HolderID) throws(PostgresError) -> HolderLife {
         let hasOrphans =
             try run(LifeStatements.orphans, .integer(holder.rawValue), lifeClock).first?.boolean(0) ?? false
@@ -51,9 +62,23 @@ extension Writer {
 
     /// Whether the life lasts. Every transaction of a holder asks first: it then keeps the life's lock, for which a
     /// rescue waits, so that a rescue sees all that the holder has claimed.
-    func isAlive(_ holder: HolderID) throws(PostgresError) -> Bool {
+    func isAlive(_ holder: HolderID) throws(PostgresError) -> Bool { try state(of: holder).isAlive }
+
+    /// The state of a life, as ``isAlive(_:)`` reads it.
+    struct LifeState {
+        var isAlive = false
+        /// The identity of the life's daemon; empty for a life that was forgotten.
+        var identity = ""
+        var drainedAt: Timestamp?
+    }
+
+    func state(of holder: HolderID) throws(PostgresError) -> LifeState {
         try run(Statements.share, .integer(holder.rawValue))
-        return try run(Statements.isAlive, .integer(holder.rawValue), lifeClock).count > 0
+        guard let row = try run(Statements.state, .integer(holder.rawValue), lifeClock).first else {
+            return LifeState()
+        }
+        return LifeState(
+            isAlive: row.boolean(0), identity: row.string(1), drainedAt: row.optionalTimestamp(2))
     }
 
     /// Waits until every other transaction of the holder has ended.
@@ -147,6 +172,10 @@ extension Writer {
             WHERE  id = $1::bigint
             AND    ended_ms IS NULL
             """)
+        static let exists = Statement("SELECT 1 FROM halyard.daemon WHERE identity = $1::text LIMIT 1")
+        static let drain = Statement(
+            "INSERT INTO halyard.drained (identity, since_ms) VALUES ($1::text, $2::bigint) ON CONFLICT DO NOTHING")
+        static let resume = Statement("DELETE FROM halyard.drained WHERE identity = $1::text")
         static let share = Statement(
             "SELECT pg_advisory_xact_lock_shared(\(AdvisoryLock.life), $1::bigint::integer)")
         static let exclude = Statement("SELECT pg_advisory_xact_lock(\(AdvisoryLock.life), $1::bigint::integer)")
@@ -180,7 +209,13 @@ extension Writer {
             AND    mode = 'ShareLock'
             AND    pid <> pg_backend_pid()
             """)
-        static let isAlive = Statement("SELECT 1 FROM halyard.daemon WHERE id = $1::bigint AND \(lasts("$2"))")
+        static let state = Statement(
+            """
+            SELECT    \(lasts("$2")), daemon.identity, drained.since_ms
+            FROM      halyard.daemon
+            LEFT JOIN halyard.drained ON drained.identity = daemon.identity
+            WHERE     daemon.id = $1::bigint
+            """)
         static let held = Statement(
             """
             SELECT    running.job, running.attempt, job.definition, running.graph, job.input, job.dependencies,

@@ -12,11 +12,33 @@ extension Reader {
                     identity: row.string(1), name: row.string(2), host: row.string(3), version: row.string(4),
                     queues: row.isNull(5) ? nil : row.string(5).split(separator: "\n").map(String.init)),
                 kinds: kinds[row.string(1)] ?? [], startedAt: row.timestamp(6), seenAt: row.timestamp(7),
-                aliveUntil: row.optionalTimestamp(8), endedAt: row.optionalTimestamp(9), running: row.int(10))
+                aliveUntil: row.optionalTimestamp(8), endedAt: row.optionalTimestamp(9), running: row.int(10),
+                drainedAt: row.optionalTimestamp(11))
+        }
+    }
+
+    func home(of job: JobID) throws(PostgresError) -> JobHome? {
+        try run(Statements.home, .job(job), try lifeClock()).first.map { row in
+            JobHome(
+                identity: row.string(0), name: row.string(1), endedAt: row.optionalTimestamp(2),
+                drainedAt: row.optionalTimestamp(3))
         }
     }
 
     private enum Statements {
+        static let home = Statement(
+            """
+            SELECT    lane.home, daemon.name,
+                      CASE WHEN NOT (\(Writer.lasts("$2")))
+                           THEN coalesce(daemon.ended_ms, daemon.alive_until_ms + clock.skew_ms) END,
+                      drained.since_ms
+            FROM      halyard.record
+            JOIN      halyard.lane ON lane.id = record.lane
+            JOIN      halyard.daemon ON daemon.id = (SELECT max(id) FROM halyard.daemon WHERE identity = lane.home)
+            JOIN      halyard.clock ON clock.id = 1
+            LEFT JOIN halyard.drained ON drained.identity = lane.home
+            WHERE     record.id = $1::bigint
+            """)
         static let kinds = Statement("SELECT identity, name FROM halyard.kind ORDER BY identity, name COLLATE \"C\"")
         /// A life whose time is over has ended then, even if nobody has noticed yet. Ended lives are shown for a day, and
         /// of each identity only the last.
@@ -27,7 +49,8 @@ extension Reader {
                      coalesce(ended_ms,
                               CASE WHEN NOT (\(Writer.lasts("$1")))
                                    THEN alive_until_ms + (SELECT skew_ms FROM halyard.clock WHERE id = 1) END),
-                     (SELECT count(*) FROM halyard.running WHERE running.daemon = daemon.id)
+                     (SELECT count(*) FROM halyard.running WHERE running.daemon = daemon.id),
+                     (SELECT since_ms FROM halyard.drained WHERE drained.identity = daemon.identity)
             FROM     halyard.daemon
             WHERE    (\(Writer.lasts("$1")))
             OR       (id = (SELECT max(other.id) FROM halyard.daemon AS other WHERE other.identity = daemon.identity)

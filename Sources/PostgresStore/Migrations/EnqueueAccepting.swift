@@ -167,6 +167,7 @@ extension Migration {
                                        AND lane.priority = coalesce(rank, (request.root).priority)
                                        AND lane.kind = (request.root).kind
                                        AND lane.class = \(LaneClass.fresh.rawValue)
+                                       AND lane.home IS NULL
                 WHERE     queue.name = coalesce(in_queue, (request.root).queue)
                 AND       queue.removed_ms IS NULL;
                 IF lane_id IS NULL THEN
@@ -243,7 +244,7 @@ extension Migration {
                 INTO   number
                 FROM   halyard.lane
                 WHERE  queue = in_queue AND priority = of_priority AND kind = of_kind
-                AND    class = \(LaneClass.fresh.rawValue);
+                AND    class = \(LaneClass.fresh.rawValue) AND home IS NULL;
                 IF number IS NOT NULL THEN RETURN number; END IF;
                 INSERT INTO halyard.lane (queue, priority, kind, class)
                 VALUES (in_queue, of_priority, of_kind, \(LaneClass.fresh.rawValue))

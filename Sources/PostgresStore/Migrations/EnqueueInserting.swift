@@ -40,6 +40,7 @@ extension Migration {
                     LEFT JOIN halyard.lane ON lane.queue = queue.id
                                            AND lane.priority = coalesce(insert_jobs.rank, plan_node.priority)
                                            AND lane.kind = plan_node.kind AND lane.class = \(LaneClass.fresh.rawValue)
+                                           AND lane.home IS NULL
                     WHERE     plan_node.plan = of_plan
                     ORDER BY  plan_node.position) AS list;
             IF cardinality(nodes) IS DISTINCT FROM jobs THEN

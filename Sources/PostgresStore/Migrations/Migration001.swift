@@ -43,6 +43,13 @@ extension Migration {
             abandoned   bigint NOT NULL DEFAULT 0
         ) WITH (fillfactor = 50);
         CREATE INDEX daemon_open ON halyard.daemon (id) WHERE rescued_ms IS NULL;
+        CREATE INDEX daemon_identity ON halyard.daemon (identity, id);
+
+        -- The daemons that start no jobs until they are resumed, also after a restart.
+        CREATE TABLE halyard.drained (
+            identity text PRIMARY KEY,
+            since_ms bigint NOT NULL
+        );
 
         -- One row for each store that hears of the commits of others. Nobody sends notifications if nobody hears.
         CREATE TABLE halyard.listener (
@@ -162,14 +169,16 @@ extension Migration {
         """
 
     private static let jobs = """
-        -- The ready jobs of one queue, priority, kind and class have one order, so a claim looks only at lanes with room.
+        -- The ready jobs of one queue, priority, kind, class and home have one order, so a claim looks only at lanes with
+        -- room. A home is the identity of the only daemon that can run the jobs, since it has their files.
         CREATE TABLE halyard.lane (
             id       bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
             queue    bigint NOT NULL,
             priority bigint NOT NULL CONSTRAINT lane_priority CHECK (priority BETWEEN -2 AND 2),
             kind     text NOT NULL,
             class    bigint NOT NULL CONSTRAINT lane_class CHECK (class BETWEEN 0 AND 3),
-            CONSTRAINT lane_key UNIQUE (queue, priority, kind, class)
+            home     text,
+            CONSTRAINT lane_key UNIQUE NULLS NOT DISTINCT (queue, priority, kind, class, home)
         );
 
         CREATE TABLE halyard.graph (
@@ -227,6 +236,12 @@ extension Migration {
             connections text,
             usage       text,
             PRIMARY KEY (job, number)
+        );
+
+        -- The final jobs whose result is a file, with the identity of the daemon that keeps it.
+        CREATE TABLE halyard.kept (
+            job  bigint PRIMARY KEY,
+            home text NOT NULL
         );
 
         -- The last checkpoint of a job that is not final, and the attempt that saved it.

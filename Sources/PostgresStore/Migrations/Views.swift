@@ -38,6 +38,21 @@ extension Migration {
             ORDER BY problem.number DESC
             LIMIT    1
         $$;
+
+        -- The only daemon that can run the jobs of a lane, with its state; NULL if every daemon can.
+        CREATE OR REPLACE FUNCTION halyard.home_of(of bigint) RETURNS text LANGUAGE sql STABLE AS $$
+            SELECT    daemon.name || ', which has its file'
+                      || CASE WHEN daemon.ended_ms IS NOT NULL THEN ' and ended at ' || halyard.iso(daemon.ended_ms)
+                              WHEN daemon.alive_until_ms <= extract(epoch FROM clock_timestamp()) * 1000
+                              THEN ' and was last seen at ' || halyard.iso(daemon.seen_ms)
+                              WHEN drained.since_ms IS NOT NULL
+                              THEN ' and is drained since ' || halyard.iso(drained.since_ms)
+                              ELSE '' END
+            FROM      halyard.lane
+            JOIN      halyard.daemon ON daemon.id = (SELECT max(id) FROM halyard.daemon WHERE identity = lane.home)
+            LEFT JOIN halyard.drained ON drained.identity = lane.home
+            WHERE     lane.id = $1
+        $$;
         """
 
     // MARK: Columns
@@ -70,6 +85,7 @@ extension Migration {
         CREATE VIEW halyard.record AS
         SELECT    job.id, job.graph, job.node, job.definition, job.repeats, job.dependencies, job.enqueued_ms, job.input,
                   lane.queue, lane.priority,
+                  coalesce(ready.lane, running.lane, scheduled.lane, blocked.lane, job.lane) AS lane,
                   CASE WHEN done.job IS NOT NULL THEN done.outcome
                        WHEN ready.job IS NOT NULL THEN \(JobState.ready.rawValue)
                        WHEN running.job IS NOT NULL THEN \(JobState.running.rawValue)
@@ -205,6 +221,8 @@ extension Migration {
                       ELSE
                           CASE WHEN queue.paused_ms IS NOT NULL
                                THEN 'queue ' || queue.name || ' is paused since ' || halyard.iso(queue.paused_ms)
+                               WHEN halyard.home_of(record.lane) IS NOT NULL
+                               THEN 'waits for the daemon ' || halyard.home_of(record.lane)
                                WHEN (SELECT tally.running FROM halyard.tally(-queue.id) AS tally) >= queue."limit"
                                THEN 'queue ' || queue.name || ' is at its limit of ' || queue."limit"
                                ELSE 'waits for its turn in queue ' || queue.name
@@ -262,7 +280,8 @@ extension Migration {
                halyard.iso(daemon.started_ms) AS started, halyard.iso(daemon.seen_ms) AS seen,
                halyard.iso(daemon.alive_until_ms) AS alive_until, halyard.iso(daemon.ended_ms) AS ended,
                (SELECT count(*) FROM halyard.running WHERE running.daemon = daemon.id) AS running,
-               array_to_string(daemon.queues, ', ') AS queues
+               array_to_string(daemon.queues, ', ') AS queues,
+               (SELECT halyard.iso(since_ms) FROM halyard.drained WHERE drained.identity = daemon.identity) AS drained
         FROM   halyard.daemon;
         """
 }

@@ -157,7 +157,8 @@ extension Writer {
             LIMIT  1
             """)
         static let delete: [Statement] = [
-            delete("dependency", "dependent"), delete("attempt", "job"), delete("done", "job"), delete("job", "id"),
+            delete("dependency", "dependent"), delete("attempt", "job"), delete("kept", "job"), delete("done", "job"),
+            delete("job", "id"),
         ]
         static let deleteGraph: [Statement] = [
             Statement("DELETE FROM halyard.graph WHERE id = $1::bigint"),

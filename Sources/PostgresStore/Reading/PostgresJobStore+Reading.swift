@@ -21,6 +21,10 @@ extension PostgresJobStore {
         try await reading.perform { (reader) throws(PostgresError) in try reader.job(id) }
     }
 
+    public func home(of job: JobID) async throws(StoreError) -> JobHome? {
+        try await reading.perform { (reader) throws(PostgresError) in try reader.home(of: job) }
+    }
+
     public func existing(_ jobs: [JobID]) async throws(StoreError) -> Set<JobID> {
         try await listing.perform { (reader) throws(PostgresError) in try reader.existing(jobs) }
     }

@@ -16,12 +16,16 @@ enum LaneClass: Int64 {
     var returnsToPlaces: Bool { self == .returned || self == .suspect }
 }
 
-/// The ready jobs of one queue, priority, kind and class.
+/// The ready jobs of one queue, priority, kind, class and home.
 struct Lane: Hashable {
     var queue: Int64
     var priority: Priority
     var kind: String
     var laneClass: LaneClass
+    /// The identity of the only daemon that can run the jobs, since it has their files; nil if every daemon can.
+    var home: String?
+
+    func isOpen(to identity: String) -> Bool { home == nil || home == identity }
 }
 
 /// The queues, definitions and lanes of the database. It is read again when the settings have changed.
@@ -81,7 +85,9 @@ extension Writer {
             guard let priority = Priority(rawValue: row.int(2)), let laneClass = LaneClass(rawValue: row.integer(4))
             else { return }
             catalog?.add(
-                Lane(queue: row.integer(1), priority: priority, kind: row.string(3), laneClass: laneClass),
+                Lane(
+                    queue: row.integer(1), priority: priority, kind: row.string(3), laneClass: laneClass,
+                    home: row.optionalString(5)),
                 number: row.integer(0))
         }
     }
@@ -101,6 +107,7 @@ extension Writer {
         if let number = known.laneNumbers[lane] { return number }
         let arguments: [Argument] = [
             .integer(lane.queue), .integer(lane.priority.rawValue), .text(lane.kind), .integer(lane.laneClass.rawValue),
+            .text(lane.home),
         ]
         let made = try connection.run(Statements.makeLane, arguments)
         // Another daemon has just created it.
@@ -112,7 +119,7 @@ extension Writer {
         return number
     }
 
-    /// The number of the lane for jobs of the same queue, priority and kind, but of another class.
+    /// The number of the lane for jobs of the same queue, priority, kind and home, but of another class.
     func number(of lane: Lane, _ laneClass: LaneClass) throws(PostgresError) -> Int64 {
         var other = lane
         other.laneClass = laneClass
@@ -123,11 +130,11 @@ extension Writer {
         static let queues = Statement(
             "SELECT id, name, \"limit\", weight, paused_ms, removed_ms FROM halyard.queue ORDER BY id")
         static let definitions = Statement("SELECT id, kind FROM halyard.definition WHERE id > $1::bigint")
-        static let lanes = Statement("SELECT id, queue, priority, kind, class FROM halyard.lane")
+        static let lanes = Statement("SELECT id, queue, priority, kind, class, home FROM halyard.lane")
         static let makeLane = Statement(
             """
-            INSERT INTO halyard.lane (queue, priority, kind, class)
-            VALUES ($1::bigint, $2::bigint, $3::text, $4::bigint)
+            INSERT INTO halyard.lane (queue, priority, kind, class, home)
+            VALUES ($1::bigint, $2::bigint, $3::text, $4::bigint, $5::text)
             ON CONFLICT DO NOTHING
             RETURNING id
             """)
@@ -139,6 +146,7 @@ extension Writer {
             AND    priority = $2::bigint
             AND    kind = $3::text
             AND    class = $4::bigint
+            AND    home IS NOT DISTINCT FROM $5::text
             """)
     }
 }

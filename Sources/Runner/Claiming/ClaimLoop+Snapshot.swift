@@ -12,7 +12,7 @@ extension ClaimLoop {
         return RunnerSnapshot(
             phase: phase, running: attempts.count - abandonedCount, abandoned: abandonedCount, slots: settings.slots,
             unrecorded: ends.count + preparing.count + ((inFlight ?? unanswered)?.batch.ends.count ?? 0),
-            awaitsStore: inFlight != nil)
+            awaitsStore: inFlight != nil, drainedAt: drainedAt)
     }
 
     func attempt(of job: JobID) -> RunningAttempt? {

@@ -79,6 +79,8 @@ struct ClaimLoop {
     private var deadlines = Deadlines()
     var backoff = Backoff()
     private(set) var hasExchanged = false
+    /// When the holder was drained, as of the last exchange; nil if it was not.
+    private(set) var drainedAt: Timestamp?
 
     init(settings: RunnerSettings) { self.settings = settings }
 }
@@ -258,7 +260,7 @@ extension ClaimLoop {
         guard let done = inFlight else { preconditionFailure("I1: an answer arrived without an exchange") }
         inFlight = nil
         hasExchanged = true
-        backoff = Backoff()
+        (drainedAt, backoff) = (answer.drainedAt, Backoff())
         // If abandoned attempts occupy all slots, an exchange proves no progress, because nothing can be claimed any
         // more.
         let isStuck = abandonedCount >= settings.slots && isRunning

@@ -30,6 +30,8 @@ public struct RunnerSnapshot: Sendable, Hashable {
     public var awaitsStore = false
     /// Whether the lease of all attempts could not be renewed in time, so that nothing runs until a new life begins.
     public var hasLapsed = false
+    /// When the runner's holder was drained, so that it claims nothing; nil if it is not.
+    public var drainedAt: Timestamp?
     /// The reason why writes to the store fail (``StoreCondition/problem``); nil if they succeed. The runner retries, and
     /// nothing is lost in the meantime.
     public var problem: StoreError?

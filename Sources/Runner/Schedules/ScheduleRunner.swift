@@ -17,6 +17,7 @@ public final class ScheduleRunner: Sendable {
     private let zone: Zone
     private let work: Planner
     private let onChange: @Sendable () -> Void
+    private let isDrained: @Sendable () async throws(StoreError) -> Bool
     private let wakeups: AsyncStream<Void>
     private let ring: AsyncStream<Void>.Continuation
     private let state = Mutex(State())
@@ -52,6 +53,8 @@ public final class ScheduleRunner: Sendable {
     private static let retryAfter = Duration.seconds(5)
     /// The wait before a time zone that could not be loaded is tried again.
     private static let checkAgainAfter = Duration.seconds(3600)
+    /// The wait before a drained daemon checks whether it was resumed.
+    private static let checkDrainedAfter = Duration.seconds(60)
     /// The beginning of a stored problem that is removed when the time zone can be loaded.
     private static let noTimes = "It has no times: "
 
@@ -62,16 +65,20 @@ public final class ScheduleRunner: Sendable {
     ///   - clock: This machine's wall clock. The store's clock decides (``StoreWallClock``).
     ///   - onChange: Called after each round that may have fired or planned times, once the alarm is set for the next
     ///     one.
+    ///   - isDrained: Returns whether other daemons are to fire the schedules for now. Asked when one is due. Default:
+    ///     false.
     ///   - work: Plans the work of a schedule whose time has come.
     public init(
         store: any JobStore, logger: Logger, zone: Zone, clock: any AlarmClock<Timestamp> = SystemWallClock(),
-        onChange: @escaping @Sendable () -> Void = {}, work: @escaping Planner
+        onChange: @escaping @Sendable () -> Void = {},
+        isDrained: @escaping @Sendable () async throws(StoreError) -> Bool = { false }, work: @escaping Planner
     ) {
         self.store = store
         self.logger = logger
         self.zone = zone
         self.clock = StoreWallClock(clock, store)
         self.onChange = onChange
+        self.isDrained = isDrained
         self.work = work
         (wakeups, ring) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
@@ -90,7 +97,9 @@ public final class ScheduleRunner: Sendable {
         let observation = store.observe { [weak self] change in
             switch change {
             case .schedules, .missed: self?.wake(isStale: true)
-            case .jobs, .accepted, .work, .queues, .definitions, .holders, .condition, .stopped: break
+            // This daemon may have been resumed.
+            case .holders: self?.wake(isStale: false)
+            case .jobs, .accepted, .work, .queues, .definitions, .condition, .stopped: break
             }
         }
         defer { observation.cancel() }
@@ -155,6 +164,8 @@ public final class ScheduleRunner: Sendable {
                 let checkAgainAt = state.withLock { $0.checkAgainAt }
                 return [next, checkAgainAt].compactMap(\.self).min()
             }
+            // A notification that this daemon was resumed may be lost.
+            if try await isDrained() { return clock.now + Self.checkDrainedAfter }
             for record in due {
                 if Task.isCancelled { return nil }
                 try await fire(record)

@@ -69,10 +69,12 @@ public final class Spool: Sendable {
     ///
     /// - Parameters:
     ///   - size: The total size of the chunks in bytes, if it is known; then a different size is refused.
+    ///   - home: The identity of the daemon, if others cannot read the file.
     ///   - keptForRetry: Returns the total size of the files that pruning would remove, for the message when
     ///     there is no room.
     func keep<Chunks: AsyncSequence & Sendable>(
-        _ chunks: Chunks, size: Int64?, now: Timestamp, keptForRetry: @Sendable () -> Amount = { Amount() }
+        _ chunks: Chunks, size: Int64?, now: Timestamp, home: String? = nil,
+        keptForRetry: @Sendable () -> Amount = { Amount() }
     ) async throws(ControlProblem) -> SpoolName where Chunks.Element == [UInt8] {
         if let size, size > maxBytes { throw tooLarge }
         if let size, contents.withLock({ $0.bytes + size > maxBytes }) { throw full(keptForRetry()) }
@@ -98,7 +100,7 @@ public final class Spool: Sendable {
                 throw ControlProblem(
                     .invalidRequest, "The request announced \(size) bytes, but sent \(count). Send it again.")
             }
-            let whole = name.whole(print)
+            let whole = name.whole(print, home: home)
             try await onThread { () throws(SpoolError) in try file.publish(as: whole.text) }
             contents.withLock { [count] in $0.sizes[whole] = count }
             return whole

@@ -26,11 +26,14 @@ final class SpoolUsers: Sendable {
 
     private let spool: Spool
     private let store: any JobStore
+    /// The identity of the daemon; nil if every daemon of the database can read the spool.
+    private let home: String?
     private let mayMissJobs: Bool
     private let state: Mutex<State>
 
-    init(spool: Spool, store: any JobStore) {
+    init(spool: Spool, store: any JobStore, home: String? = nil) {
         self.spool = spool
+        self.home = home
         self.store = store
         mayMissJobs = store.capabilities.holders == .many
         state = Mutex(State(uses: SpoolUses(mayMissJobs: mayMissJobs)))
@@ -49,7 +52,7 @@ final class SpoolUsers: Sendable {
         _ chunks: Chunks, size: Int64?, now: Timestamp
     ) async throws(ControlProblem) -> String where Chunks.Element == [UInt8] {
         try await removeLeftovers(now: now)
-        let file = try await spool.keep(chunks, size: size, now: now) { [self] in
+        let file = try await spool.keep(chunks, size: size, now: now, home: home) { [self] in
             spool.amount(of: state.withLock(\.uses.keptForRetry))
         }
         return SpooledFile.prefix + file.text
@@ -66,7 +69,7 @@ final class SpoolUsers: Sendable {
 
     /// Keeps the files that a request names until ``release(_:isDuplicate:)``. Call it before ``problem(of:)``.
     func hold(_ graph: NewGraph) -> [SpoolName] {
-        let files = graph.jobs.flatMap { Self.files(in: $0.input) }
+        let files = graph.jobs.flatMap { SpooledFile.files(in: $0.input) }
         if !files.isEmpty { state.withLock { $0.uses.begin(files) } }
         return files
     }
@@ -80,11 +83,20 @@ final class SpoolUsers: Sendable {
         remove(state.withLock { $0.uses.end(files, isDuplicate: isDuplicate) })
     }
 
-    /// Returns a problem if a graph names a file that the spool does not have.
+    /// Returns a problem if a graph names a file that the spool does not have, or a job names files of several daemons.
+    /// Only its own daemon knows whether it has a file.
     func problem(of graph: NewGraph) -> ControlProblem? {
         for job in graph.jobs {
-            for file in Self.files(in: job.input)
-            where state.withLock({ $0.uses.isLeaving(file) }) || !spool.holds(file) {
+            let files = SpooledFile.files(in: job.input)
+            if Set(files.compactMap(\.home)).count > 1 {
+                return ControlProblem(
+                    .invalidInput,
+                    "The input names files in the spools of several daemons, so no daemon can run the job. Send all files to one daemon."
+                )
+            }
+            for file in files where file.home == nil || file.home == home {
+                let isMissing = state.withLock({ $0.uses.isLeaving(file) }) || !spool.holds(file)
+                guard isMissing else { continue }
                 return ControlProblem(
                     .invalidInput,
                     "The spool has no file \(SpooledFile.prefix)\(file.text): it was removed when its job succeeded or was pruned, or after a day without a job. Send the file again."
@@ -99,7 +111,7 @@ final class SpoolUsers: Sendable {
     private func follow(_ changes: [JobChange]) {
         // Search the inputs before taking the lock.
         let added = changes.compactMap { change -> (job: JobID, files: [SpoolName])? in
-            let files = change.state == .succeeded ? [] : Self.files(in: change.input)
+            let files = change.state == .succeeded ? [] : SpooledFile.files(in: change.input)
             return files.isEmpty ? nil : (change.job, files)
         }
         let ended = changes.lazy.filter(\.state.isFinal).map { (job: $0.job, isSuccess: $0.state == .succeeded) }
@@ -109,7 +121,7 @@ final class SpoolUsers: Sendable {
     /// Keeps the files of jobs that were accepted and are not written yet.
     private func expect(_ jobs: [UnwrittenJob]) {
         let added = jobs.compactMap { job -> (job: JobID, files: [SpoolName])? in
-            let files = Self.files(in: job.input)
+            let files = SpooledFile.files(in: job.input)
             return files.isEmpty ? nil : (job.job, files)
         }
         if added.isEmpty { return }
@@ -172,7 +184,7 @@ final class SpoolUsers: Sendable {
     }
 
     private func learn(_ job: JobRecord) {
-        let files = Self.files(in: job.input)
+        let files = SpooledFile.files(in: job.input)
         if files.isEmpty { return }
         state.withLock { state in
             state.uses.add(job.id, files)
@@ -253,37 +265,6 @@ final class SpoolUsers: Sendable {
     private func removeNow(_ files: [SpoolName]) {
         for file in files {
             spool.remove(file) { [weak self] in self?.state.withLock { $0.uses.hasLeft(file) } }
-        }
-    }
-
-    // MARK: Inputs
-
-    /// Returns the spool's files that the fields of an input name.
-    static func files(in input: JSONText?) -> [SpoolName] {
-        // Most inputs name no file, and this search avoids parsing them.
-        guard let input, input.bytes.contains(Self.mark), let object = JSONObject(input) else { return [] }
-        return object.fields.compactMap { $0.value.decodedString.flatMap(SpooledFile.init)?.name }
-    }
-
-    private static let mark = Array("\"\(SpooledFile.prefix)".utf8)
-}
-
-extension [UInt8] {
-    /// Searches for the last byte of the part at the speed of `memchr`, since this runs for every accepted job.
-    fileprivate func contains(_ part: [UInt8]) -> Bool {
-        withUnsafeBytes { all in
-            part.withUnsafeBytes { part in
-                guard let start = all.baseAddress, let first = part.baseAddress, let last = part.last else {
-                    return false
-                }
-                var from = part.count - 1
-                while from < all.count, let found = memchr(start + from, CInt(last), all.count - from) {
-                    let end = start.distance(to: found)
-                    if memcmp(start + (end - part.count + 1), first, part.count) == 0 { return true }
-                    from = end + 1
-                }
-                return false
-            }
         }
     }
 }

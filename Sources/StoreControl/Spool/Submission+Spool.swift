@@ -15,7 +15,7 @@ extension Submission {
     }
 
     private func byContent(_ input: JSONText) -> JSONText {
-        guard !SpoolUsers.files(in: input).isEmpty, var object = JSONObject(input) else { return input }
+        guard !SpooledFile.files(in: input).isEmpty, var object = JSONObject(input) else { return input }
         for (field, value) in object.fields {
             guard let file = value.decodedString.flatMap(SpooledFile.init), let print = file.name.print else {
                 continue

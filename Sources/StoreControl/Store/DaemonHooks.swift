@@ -67,6 +67,11 @@ public struct DaemonHooks: Sendable {
     public var beginInputCheck: (@Sendable () -> InputCheck)?
     /// The folder for files that callers send; nil to refuse them.
     public var spool: Spool?
+    /// The identity by which the database knows the daemon (``Holder/identity``); nil if the daemon has the database to
+    /// itself.
+    public var identity: String?
+    /// Whether every daemon of the database can read the spool. If not, jobs with files in the spool run only here.
+    public var sharesSpool: Bool
     /// The files of jobs, shared with the kinds that write them; nil for the folder `files` next to the database.
     public var files: JobFiles?
     /// The number of counted crashes that a job may cause; nil if it is unknown.
@@ -86,7 +91,8 @@ public struct DaemonHooks: Sendable {
         },
         reload: @escaping @Sendable () async throws(ControlProblem) -> ReloadReport = { ReloadReport() },
         beginInputCheck: (@Sendable () -> InputCheck)? = nil,
-        spool: Spool? = nil, files: JobFiles? = nil, maxCrashes: Int? = nil
+        spool: Spool? = nil, identity: String? = nil, sharesSpool: Bool = false, files: JobFiles? = nil,
+        maxCrashes: Int? = nil
     ) {
         self.condition = condition
         self.progress = progress
@@ -96,6 +102,8 @@ public struct DaemonHooks: Sendable {
         self.reload = reload
         self.beginInputCheck = beginInputCheck
         self.spool = spool
+        self.identity = identity
+        self.sharesSpool = sharesSpool
         self.files = files
         self.maxCrashes = maxCrashes
     }

@@ -12,7 +12,7 @@ extension StoreControl {
         if let outcome = job.state.outcome { return try await ends(of: job, outcome) }
         if job.state == .running {
             return [.running(attempt: job.attempt, startedAt: job.startedAt ?? job.enqueuedAt)]
-                + (try await trial(of: job)) + (try await noDaemon())
+                + (try await trial(of: job)) + (try await noDaemon().filter { $0 == .noDaemon })
         }
         var reasons: [WaitExplanation.Reason] = []
         if job.state == .blocked {
@@ -28,16 +28,25 @@ extension StoreControl {
                 reasons.append(.time(dueAt: dueAt))
             }
         }
+        let home = try await store.home(of: job.id)
+        if let home {
+            reasons.append(.home(daemon: home.name, endedAt: home.endedAt, drainedAt: home.drainedAt))
+        }
+        // Only the job's own daemon knows whether it has room for the job.
+        let daemon = home == nil || home?.identity == daemon?.identity ? daemon : nil
         if let queue = try await store.queues().first(where: { $0.settings.name == job.queue }) {
             reasons += Self.reasons(job, queue, await daemon?.condition().slots)
         }
         if job.state == .ready {
-            if let wait = try await waitForWorker(of: job) {
+            if let wait = try await waitForWorker(of: job, daemon) {
                 // The job's turn has come, but its worker has no room.
                 reasons.removeAll { if case .turn = $0 { true } else { false } }
                 reasons.append(wait)
             }
             reasons += try await trial(of: job)
+        }
+        if home?.endedAt != nil || home?.drainedAt != nil {
+            reasons.removeAll { if case .turn = $0 { true } else { false } }
         }
         if daemon != nil, let problem = store.condition.problem {
             reasons.removeAll { if case .turn = $0 { true } else { false } }
@@ -46,15 +55,18 @@ extension StoreControl {
         return reasons + (try await noDaemon())
     }
 
-    /// Returns a reason if no daemon runs: neither this process nor another holder of the store.
+    /// Returns a reason if no daemon runs, neither this process nor another holder of the store, or if all are drained.
     private func noDaemon() async throws(StoreError) -> [WaitExplanation.Reason] {
-        if daemon != nil { return [] }
-        if store.capabilities.holders == .one { return [.noDaemon] }
-        return try await store.holders().contains { $0.endedAt == nil } ? [] : [.noDaemon]
+        if store.capabilities.holders == .one { return daemon == nil ? [.noDaemon] : [] }
+        let running = try await store.holders().filter { $0.endedAt == nil }
+        if running.isEmpty { return daemon == nil ? [.noDaemon] : [] }
+        return running.allSatisfy { $0.drainedAt != nil } ? [.drained(daemons: running.map(\.holder.name))] : []
     }
 
     /// Returns the reason why the worker of a ready job's kind cannot begin it now.
-    private func waitForWorker(of job: JobRecord) async throws(StoreError) -> WaitExplanation.Reason? {
+    private func waitForWorker(
+        of job: JobRecord, _ daemon: DaemonHooks?
+    ) async throws(StoreError) -> WaitExplanation.Reason? {
         guard let daemon else { return nil }
         let last = try await store.attempts(of: job.id).last { $0.outcome != .interrupted }
         return daemon.waitForWorker(job.kind, last?.outcome == .crashed)

@@ -54,7 +54,9 @@ public final class StoreControl: JobControl {
         self.files = files
         // Nobody runs jobs without a daemon.
         settling = daemon == nil ? nil : Self.settling(files, fileThread, in: store)
-        spoolUsers = daemon?.spool.map { SpoolUsers(spool: $0, store: store) }
+        spoolUsers = daemon?.spool.map { spool in
+            SpoolUsers(spool: spool, store: store, home: daemon?.sharesSpool == true ? nil : daemon?.identity)
+        }
     }
 
     public var databasePath: String? { database }
@@ -72,7 +74,8 @@ public final class StoreControl: JobControl {
                 job: job, result: try await store.result(of: id), attempts: attempts, crashes: crashes(in: attempts),
                 dependencies: dependencies.jobs, dependents: dependents,
                 progress: job.state == .running ? daemon?.progress(id) : nil,
-                checkpoint: job.state.isFinal ? nil : try await store.checkpoint(of: id), log: log, file: file)
+                checkpoint: job.state.isFinal ? nil : try await store.checkpoint(of: id), log: log, file: file,
+                daemon: try await store.home(of: id)?.name)
         } catch {
             throw ControlProblem(error)
         }

@@ -36,6 +36,7 @@ extension ControlProblem {
             case .unknownDependency: .notFound
             case .unknownQueue: .unknownQueue
             case .unknownDefinition: .unknownDefinition
+            case .unknownHome: .invalidInput
             case .hiddenCharacter, .cycle: .invalidRequest
             }
         self.init(code, refusal.description)

@@ -9,6 +9,7 @@ extension EnqueueProblem {
         case .unknownDefinition: "Its definition was just removed."
         case .unknownDependency(let job): "There is no job \(job) to wait for."
         case .hiddenCharacter(let character, let field): "The text of \(field) contains \(character)."
+        case .unknownHome: "Its file is on a daemon that does not belong to this database."
         case .cycle: "The dependencies form a cycle."
         case .keyUsedForAnotherRequest(let key): "The key \"\(key)\" was used for another request."
         }

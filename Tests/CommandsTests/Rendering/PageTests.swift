@@ -35,6 +35,9 @@ import Testing
             .worker(
                 problem: "worker photos exited with status 1; its jobs wait, and it starts again in 4s"),
             .workerLimit(worker: "photos", running: 16, limit: 16), .suspect(worker: "photos"), .noDaemon,
+            .home(daemon: "web1", endedAt: nil, drainedAt: nil),
+            .home(daemon: "web1", endedAt: Samples.ago(60), drainedAt: nil),
+            .home(daemon: "web1", endedAt: nil, drainedAt: Samples.ago(60)), .drained(daemons: ["web1", "web2"]),
             .running(attempt: 2, startedAt: Samples.ago(5)), .final(.cancelled, nil),
         ]
         let explanation = WaitExplanation(job: JobID(41), state: .blocked, reasons: reasons)

@@ -32,7 +32,7 @@ enum Samples {
     static let detail = JobDetail(
         job: job, result: succeeded, attempts: [attempt], dependencies: [neighbour], dependents: [neighbour],
         progress: OperationProgress(completed: 5, total: 10, unit: "bytes"),
-        checkpoint: Checkpoint(attempt: 2, savedAt: moment, value: payload))
+        checkpoint: Checkpoint(attempt: 2, savedAt: moment, value: payload), daemon: "one")
     static let counts: StateCounts = {
         var counts = StateCounts()
         for state in JobState.allCases { counts[state] = Int64(state.rawValue) * 1_000_000_000_000 }
@@ -113,7 +113,8 @@ enum Samples {
     static let daemons = [
         DaemonRecord(
             lease: 7, name: "one", host: "web", version: "1.0", state: .ended, queues: ["mail"], kinds: ["resize"],
-            running: 2, startedAt: moment, seenAt: moment, aliveUntil: moment, endedAt: moment),
+            running: 2, startedAt: moment, seenAt: moment, aliveUntil: moment, endedAt: moment,
+            drainedAt: moment),
         DaemonRecord(
             lease: 8, name: "two", host: "web", version: "1.0", state: .running, startedAt: moment, seenAt: moment),
     ]
@@ -125,6 +126,8 @@ enum Samples {
         .turn(queue: "net", ready: 9),
         .trial(of: [JobID(3), JobID(4)], endsAt: moment), .worker(problem: "It rests."),
         .workerLimit(worker: "photos", running: 8, limit: 8), .suspect(worker: "photos"), .store(problem: "cut"),
+        .home(daemon: "one", endedAt: moment, drainedAt: moment), .home(daemon: "one", endedAt: nil, drainedAt: nil),
+        .drained(daemons: ["one", "two"]),
         .noDaemon,
         .running(attempt: 2, startedAt: moment),
         .final(.skipped, JobFailure(code: "dependency_failed", message: "It failed.")),

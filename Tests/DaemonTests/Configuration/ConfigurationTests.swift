@@ -121,6 +121,8 @@ import Workers
     @Test func aDaemonHasItsHomeBesideItsFileOrInTheServicesFolder() throws {
         #expect(try load("database: /srv/jobs/halyard.db\n").homeDirectory == "/srv/jobs")
         #expect(try load("home: /srv/home\n").spoolDirectory == "/srv/home/spool")
+        #expect(try load("spool:\n  shared: true\n").spool.isShared)
+        #expect(try !load("home: /srv/home\n").spool.isShared)
         let url = "database: postgresql://halyard@db/jobs\n"
         #expect(try load(url).homeDirectory == "/var/lib/halyard/postgresql")
         var service = ServiceEnvironment()

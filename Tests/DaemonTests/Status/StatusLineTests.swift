@@ -32,6 +32,13 @@ import Testing
         #expect(line(.ended) == "stopped")
     }
 
+    @Test func aDrainedDaemonSaysSo() {
+        var snapshot = RunnerSnapshot(phase: .running, running: 1, abandoned: 0, slots: 8, unrecorded: 0)
+        snapshot.drainedAt = Timestamp(milliseconds: 1)
+        let line = StatusLine(runner: snapshot, counts: nil, nextDueAt: nil, problems: []).text { _ in "" }
+        #expect(line == "drained; 1 running")
+    }
+
     @Test func stuckRequestIsNamed() {
         var snapshot = RunnerSnapshot(phase: .running, running: 0, abandoned: 0, slots: 8, unrecorded: 0)
         let subject = "graph 7: some of its jobs cannot be written"

@@ -19,11 +19,21 @@ import Testing
         #expect(file.name.keptAt == Timestamp(milliseconds: 22 * 36 + 1))
     }
 
+    @Test(arguments: ["00000000000000000000000000000001", "ffffffffffffffffffffffffffffffff"])
+    func aNameContainsTheDaemonThatKeepsTheFile(_ identity: String) throws {
+        let name = SpoolName(keptAt: Timestamp(milliseconds: 7)).whole(Fingerprint(), home: identity)
+        #expect(name.home == identity)
+        #expect(SpoolName(name.text) == name)
+        #expect(SpooledFile("spool:\(name.text)/a")?.name.print == name.print)
+        #expect(SpoolName(keptAt: Timestamp(milliseconds: 7)).whole(Fingerprint()).home == nil)
+    }
+
     @Test(arguments: [
-        "", "spool:", "spool:m1", "spool:-1-2", "spool:m1-+2", "spool:+m1-2", "spool:m1-2-3-4", "spool:m1--3",
+        "", "spool:", "spool:m1", "spool:-1-2", "spool:m1-+2", "spool:+m1-2", "spool:m1-2-3-4-5", "spool:m1-2-3-",
+        "spool:m1--3",
         "spool:m1-2-3+", "spool:m1-2-3.part", "spool:m1-2.part/x", "spool:../m1-2-3", "spool:./m1-2-3", "Spool:m1-2-3",
         " spool:m1-2-3", "spool: m1-2-3", "spool:m1-2-\u{301}3", "spool:/m1-2-3", "spool:zzzzzzzzzzzzzz-1-2",
-        "spool:m1-zzzzzzzzzzzzzzzzzzzzzzzzzzzzzz-1",
+        "spool:m1-zzzzzzzzzzzzzzzzzzzzzzzzzzzzzz-1", "spool:m1-2-3-zzzzzzzzzzzzzzzzzzzzzzzzzzzzzz",
     ])
     func anythingElseIsNotAFile(_ value: String) {
         #expect(SpooledFile(value) == nil)

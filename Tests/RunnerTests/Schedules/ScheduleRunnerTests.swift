@@ -26,6 +26,24 @@ import Testing
         }
     }
 
+    @Test func aDrainedDaemonFiresNothingUntilItIsResumed() async throws {
+        try await Bench.with([schedule("minutely", overlap: .allow)]) { bench in
+            bench.isDrained.withLock { $0 = true }
+            try await bench.scheduling { rounds in
+                bench.clock.advance(to: bench.minute(1))
+                await rounds.next()
+                try await bench.expectJobs(0)
+                // It looks again later, in case that no notification arrives.
+                #expect(bench.clock.armed == [bench.minute(2)])
+                bench.isDrained.withLock { $0 = false }
+                bench.clock.advance(to: bench.minute(2))
+                await rounds.next()
+                try await bench.expectJobs(1)
+                #expect(bench.clock.armed == [bench.minute(3)])
+            }
+        }
+    }
+
     @Test func aLongSleepIsMadeUpForByOne() async throws {
         try await Bench.with([schedule("minutely", overlap: .allow)]) { bench in
             try await bench.scheduling { rounds in
@@ -251,6 +269,7 @@ private func schedule(
 private final class Bench: Sendable {
     let harness: RunnerHarness
     let refusal = Mutex<String?>(nil)
+    let isDrained = Mutex(false)
     /// Called once, in the middle of a round.
     let whilePlanning = Mutex<(@Sendable () -> Void)?>(nil)
     private let start: Timestamp
@@ -298,7 +317,7 @@ private final class Bench: Sendable {
         let (stream, told) = AsyncStream.makeStream(of: Void.self)
         let runner = ScheduleRunner(
             store: store, logger: Logger(label: "test") { [log] _ in log.handler() }, zone: .utc, clock: clock,
-            onChange: { told.yield() }
+            onChange: { told.yield() }, isDrained: { [self] in isDrained.withLock(\.self) }
         ) { [self] schedule throws(StoreError) in
             if let happens = whilePlanning.withLock({ $0.take() }) { happens() }
             if let reason = refusal.withLock({ $0 }) { return .refused(reason) }

@@ -13,10 +13,10 @@ import Testing
         let users: SpoolUsers
         let definition: DefinitionID
 
-        init(_ files: TestStore, maxBytes: Int64 = 1 << 20) async throws {
+        init(_ files: TestStore, maxBytes: Int64 = 1 << 20, home: String? = nil) async throws {
             self.files = files
             spool = try Spool(directory: files.directory + "/spool", maxBytes: maxBytes)
-            users = SpoolUsers(spool: spool, store: files.store)
+            users = SpoolUsers(spool: spool, store: files.store, home: home)
             definition = try #require(try await files.store.definitions().definitions.first).id
         }
 
@@ -79,6 +79,27 @@ import Testing
             await users.releasePruned((step.next?.rawValue ?? 0)..<below.rawValue)
             // Waits for the spool's thread, which removes files before it answers this call.
             _ = try await spool.files()
+        }
+    }
+
+    @Test func onlyItsOwnDaemonChecksAFile() async throws {
+        try await TestStore.with { files in
+            let bench = try await Bench(files, home: "0000000000000000000000000000000a")
+            let (graph, file) = try await bench.job()
+            #expect(file.home == "0000000000000000000000000000000a")
+            #expect(bench.users.problem(of: graph) == nil)
+            func problem(_ inputs: String...) -> ControlProblem? {
+                let fields = inputs.enumerated().map { "\"f\($0)\":\"spool:\($1)\"" }.joined(separator: ",")
+                let input = JSONText(trusted: Array("{\(fields)}".utf8))
+                let job = NewJob(definition: bench.definition, input: input)
+                return bench.users.problem(of: NewGraph(isGraph: false, jobs: [job]))
+            }
+            #expect(problem("m1-2-3-a")?.code == .invalidInput)
+            #expect(problem("m1-2-3")?.code == .invalidInput)
+            // The file of another daemon.
+            #expect(problem("m1-2-3-b") == nil)
+            let several = problem("m1-2-3-b", "m1-2-3-c")
+            #expect(several?.message.contains("several daemons") == true)
         }
     }
 

@@ -150,6 +150,16 @@ import Testing
         }
     }
 
+    @Test func theOnlyDaemonOfAFileIsNotDrained() async throws {
+        try await withControl { control in
+            let problem = await #expect(throws: ControlProblem.self) {
+                try await control.setDrained(true, daemon: "one")
+            }
+            #expect(problem?.code == .conflict)
+            #expect(problem?.message.contains("halyard queues pause") == true)
+        }
+    }
+
     @Test func dependencyThatDoesNotExistIsRefused() async throws {
         try await withControl { control in
             let answers = try await control.enqueue([

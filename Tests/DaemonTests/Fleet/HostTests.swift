@@ -1,0 +1,77 @@
+import Foundation
+import Glibc
+import PostgreSQL
+import PostgresServer
+import Programs
+import Testing
+
+/// Jobs that need one host of a fleet, and hosts that take no jobs.
+@Suite(.enabled(if: PostgresServer.shared != nil, "PostgreSQL is not installed"), .serialized, .timeLimit(.minutes(5)))
+struct HostTests {
+    let bed: TestBed
+    let server: PostgresServer
+    let url: String
+
+    init() throws {
+        bed = try TestBed()
+        server = try #require(PostgresServer.shared)
+        url = try server.makeDatabase()
+    }
+
+    private func wait(for job: String, through member: FleetMember) async throws {
+        let result = try await ChildProcess.run(
+            binary("halyard"), ["wait", job], environment: ["HALYARD_SOCKET": member.socket, "TZ": "UTC"])
+        #expect(result.status == .exited(0), "\(result.errors)")
+    }
+
+    @Test func aDrainedDaemonStartsNothingUntilItIsResumed() async throws {
+        let members = [
+            try FleetMember("one", of: bed, database: url), try FleetMember("two", of: bed, database: url),
+        ]
+        var daemons = [try await members[0].start(), try await members[1].start()]
+        let unknown = try await members[1].halyard("daemons", "drain", "onne", expecting: .exited(66))
+        #expect(unknown.errors.contains("\"one\""))
+        // Any daemon drains any other.
+        try await members[1].halyard("daemons", "drain", "one")
+        try await members[0].halyard("daemons", "drain", "two")
+        // A restart does not resume it.
+        await daemons[0].stop()
+        daemons[0] = try await members[0].start()
+        let listed = try await members[0].halyard("daemons").output
+        #expect(listed.components(separatedBy: "drained").count == 3, "\(listed)")
+        let job = try await members[0].halyard("enqueue", "visit", bed.server.site + "/page/1").output
+            .trimmingCharacters(in: .whitespacesAndNewlines)
+        let why = try await members[0].halyard("why", job).output
+        #expect(why.contains("every running daemon is drained"), "\(why)")
+        #expect(try await members[0].halyard("status").output.contains("drained since"))
+        try await members[0].halyard("daemons", "resume", "two")
+        try await wait(for: job, through: members[0])
+        for daemon in daemons { await daemon.stop() }
+        try server.dropDatabase(url)
+    }
+
+    @Test func aSentFileIsReadByTheDaemonThatReceivedIt() async throws {
+        let one = try FleetMember("one", of: bed, database: url)
+        let two = try FleetMember("two", of: bed, database: url)
+        var daemons = [try await one.start(), try await two.start()]
+        // The job waits, since only this daemon has its file.
+        try await two.halyard("daemons", "drain", "one")
+        let path = try bed.folder.write("a photo", to: "photo.jpg")
+        try await one.halyard(
+            "upload", path, "--copy", "--definition", "send", "--to", bed.server.site + "/inbox/photo")
+        let job = try Connection(to: url).run("SELECT job FROM halyard.waiting")[0].string(0)
+        var why = try await two.halyard("why", job).output
+        #expect(why.contains("waits for the daemon one, which has its file and is drained"), "\(why)")
+        #expect(try await two.halyard("show", job).output.contains("the daemon one, which has its file"))
+        daemons[0].signal(SIGTERM)
+        #expect(await daemons[0].waitForEnd() == .exited(0))
+        why = try await two.halyard("why", job).output
+        #expect(why.contains("waits for the daemon one, which has its file and ended"), "\(why)")
+        try await two.halyard("daemons", "resume", "one")
+        daemons[0] = try await one.start()
+        try await wait(for: job, through: two)
+        #expect(try Connection(to: url).run("SELECT outcome FROM halyard.results")[0].string(0) == "succeeded")
+        for daemon in daemons { await daemon.stop() }
+        try server.dropDatabase(url)
+    }
+}
