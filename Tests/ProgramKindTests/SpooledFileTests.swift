@@ -1,6 +1,8 @@
 import Foundation
 import Glibc
+import JobFiles
 import Jobs
+import Synchronization
 import Testing
 
 @testable import ProgramKind
@@ -57,20 +59,69 @@ import Testing
     @Test func aCopyLeavesRoomOnTheDisk() throws {
         let work = try WorkFolder(of: Lease(job: JobID(1), attempt: 1), in: bench.work)
         let source = bench.folder + "/spool/m1-2-3"
-        var hasLooked = false
-        func copy(_ name: String, _ room: Int64?) throws -> String {
-            try work.copy(source, as: name, in: "files") { folder in
-                #expect(folder == bench.work)
-                hasLooked = true
-                return room
+        let hasLooked = Mutex(false)
+        func copy(_ name: String, _ free: Int64?) throws -> String {
+            let room = PromisedRoom { [folder = bench.work] in
+                #expect($0 == folder)
+                hasLooked.withLock { $0 = true }
+                return free
             }
+            return try work.copy(source, as: name, in: "files", room: room)
         }
         #expect(try String(contentsOfFile: try copy("exact", 4), encoding: .utf8) == "meow")
         #expect(try String(contentsOfFile: try copy("unknown", nil), encoding: .utf8) == "meow")
         // A clone needs no room.
-        guard hasLooked else { return }
+        guard hasLooked.withLock(\.self) else { return }
         let failure = #expect(throws: FileFailure.self) { try copy("too large", 3) }
         #expect(failure?.code == ENOSPC)
+        #expect(access(work.path + "/files/too large", F_OK) != 0 && errno == ENOENT)
+    }
+
+    /// Room that is promised to another copy is not used, and a copy that no longer has room leaves nothing on the disk.
+    @Test func copiesShareTheRoomOnTheDisk() throws {
+        let work = try WorkFolder(of: Lease(job: JobID(1), attempt: 1), in: bench.work)
+        let source = bench.folder + "/spool/m1-2-3"
+        let looks = Mutex(0)
+        let room = PromisedRoom { _ in
+            looks.withLock { $0 += 1 }
+            return 12
+        }
+        _ = try work.copy(source, as: "alone", in: "files", room: room)
+        // A clone needs no room.
+        guard looks.withLock(\.self) > 0 else { return }
+        func copyBesideAnother() throws {
+            let other = try room.promise(10, in: bench.work)
+            defer { withExtendedLifetime(other) {} }
+            _ = try work.copy(source, as: "second", in: "files", room: room)
+        }
+        let failure = #expect(throws: FileFailure.self) { try copyBesideAnother() }
+        #expect(failure?.code == ENOSPC)
+        _ = try work.copy(source, as: "second", in: "files", room: room)
+    }
+
+    @Test func aCopyThatNoLongerHasRoomIsRemovedAtOnce() throws {
+        let work = try WorkFolder(of: Lease(job: JobID(1), attempt: 1), in: bench.work)
+        let source = bench.folder + "/spool/m1-2-4"
+        #expect(FileManager.default.createFile(atPath: source, contents: Data(count: 20 << 20)))
+        let sizes = Mutex<[Int64]>([])
+        let room = PromisedRoom { folder in
+            var facts = stat()
+            let size = stat("\(folder)/1-1/files/large", &facts) == 0 ? Int64(facts.st_size) : -1
+            // Another process fills the disk.
+            return sizes.withLock { sizes in
+                sizes.append(size)
+                return sizes.count < 3 ? 1 << 30 : 0
+            }
+        }
+        do throws(FileFailure) {
+            _ = try work.copy(source, as: "large", in: "files", room: room)
+            // A clone needs no room.
+            #expect(sizes.withLock(\.self) == [])
+        } catch {
+            #expect(error.code == ENOSPC)
+            #expect(sizes.withLock(\.self) == [0, 7 << 20, 15 << 20])
+            #expect(access(work.path + "/files/large", F_OK) != 0 && errno == ENOENT)
+        }
     }
 
     @Test(arguments: ["spool:", "spool:../m1-2-3", "spool:m1", "a spool:m1-2-3", "spool:m1-2-3+"])

@@ -51,17 +51,43 @@ extension ProgramDefinition {
             } else {
                 texts = try Self.fill(argument, input, output).map { [$0] } ?? []
             }
-            if argument.beginsWithValue, !areOptionsOver, texts.contains(where: { $0.utf8.first == UInt8(ascii: "-") })
-            {
-                let name = argument.fieldNames.first ?? ""
-                throw ProgramInputProblem(
-                    description:
-                        "a value of the field \"\(name)\" begins with \"-\", so the program would read it as an option; write a value such as ./-name, or put \"--\" or a prefix before {\(name)} in the definition"
-                )
+            for (index, text) in texts.enumerated() {
+                try check(text, at: index, of: argument, areOptionsOver: areOptionsOver)
             }
             result += texts
         }
         return result
+    }
+
+    /// The maximum size of an argument in bytes. The kernel's limit of 128 KiB (`MAX_ARG_STRLEN`) includes a NUL byte.
+    static let maxArgumentBytes = (128 << 10) - 1
+
+    /// Checks that an argument can be passed to the program, and is not an option by mistake.
+    private func check(
+        _ text: String, at index: Int, of argument: ProgramArgument, areOptionsOver: Bool
+    ) throws(ProgramInputProblem) {
+        let name = argument.fieldNames.first ?? ""
+        let isInList = fields?.contains { $0.name == name && $0.isList } ?? false
+        if argument.beginsWithValue, !areOptionsOver, text.utf8.first == UInt8(ascii: "-") {
+            let value =
+                isInList
+                ? "the string at position \(index + 1) of the list \"\(name)\"" : "a value of the field \"\(name)\""
+            throw ProgramInputProblem(
+                description:
+                    "\(value) begins with \"-\", so the program would read it as an option; write a value such as ./-name, or put \"--\" or a prefix before {\(name)} in the definition"
+            )
+        }
+        let count = text.utf8.count
+        guard count <= Self.maxArgumentBytes else {
+            let value =
+                isInList
+                ? "the string at position \(index + 1) of the list \"\(name)\""
+                : "the argument with the field \"\(name)\""
+            throw ProgramInputProblem(
+                description:
+                    "\(value) has \(count) bytes; the limit for an argument is \(Self.maxArgumentBytes). Let the program read the text from standard input or from a file"
+            )
+        }
     }
 
     private static func fill(
@@ -131,6 +157,12 @@ extension ProgramField {
                 throw ProgramInputProblem(
                     description:
                         "the list \"\(name)\" contains \(element.shape.phrase) at position \(index + 1); only strings are allowed"
+                )
+            }
+            if SpooledFile(string) != nil {
+                throw ProgramInputProblem(
+                    description:
+                        "the list \"\(name)\" contains a file in the spool at position \(index + 1); hand over each file in a field of the type string"
                 )
             }
             strings.append(string)

@@ -67,6 +67,13 @@ extension ProgramDefinition: JSONShaped {
         }
         var arguments: [ProgramArgument] = []
         for (index, text) in command.enumerated().dropFirst() {
+            guard text.utf8.count <= maxArgumentBytes else {
+                throw ShapeProblem(
+                    path: path + ["\(index)"],
+                    message:
+                        "has \(text.utf8.count) bytes; the limit for an argument is \(maxArgumentBytes). Put the text in a file"
+                )
+            }
             do throws(ProgramArgumentProblem) {
                 arguments.append(try ProgramArgument(text))
             } catch {
@@ -140,10 +147,15 @@ extension ProgramDefinition: JSONShaped {
             }
             let before = HiddenCharacter.excerpt(of: option.text)
             if lists.contains(name) {
+                let isRequired = fields?.contains { $0.name == name && $0.field.isRequired } ?? false
+                let consequence =
+                    isRequired
+                    ? "\"\(before)\" takes only its first string as its value"
+                    : "if it is empty, \"\(before)\" takes the next argument as its value"
                 throw ShapeProblem(
                     path: json.path + ["program", "\(index + 1)"],
                     message:
-                        "the field \"\(name)\" is a list; if it is empty, \"\(before)\" takes the next argument as its value; write \"--\" or an argument that is not an option before {\(name)}"
+                        "the field \"\(name)\" is a list; \(consequence); write \"--\" or an argument that is not an option before {\(name)}"
                 )
             }
             let remedy =

@@ -56,11 +56,11 @@ struct WorkFolder {
     /// Gives the program a clone or a copy of a file, in a folder that is created when it is needed. Through a link it
     /// could change the file, which other attempts need.
     ///
-    /// - Parameter room: Returns the number of bytes that copies in a folder may use; nil for any. A clone uses none.
+    /// - Parameter room: The room for copies. A clone uses none.
     /// - Returns: The path of the copy.
-    /// - Throws: ``FileFailure``, with ENOSPC if there is not enough room. Then nothing was copied.
+    /// - Throws: ``FileFailure``, with ENOSPC if there is not enough room. Then there is no copy, not even a part of one.
     func copy(
-        _ file: String, as name: String, in folder: String, room: (String) -> Int64? = FileSystem.room
+        _ file: String, as name: String, in folder: String, room: PromisedRoom = .shared
     ) throws(FileFailure) -> String {
         let source = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard source >= 0 else { throw FileFailure("open", file) }
@@ -70,15 +70,36 @@ struct WorkFolder {
         guard copy >= 0 else { throw FileFailure("create", path) }
         defer { close(copy) }
         if ioctl(copy, UInt(halyard_clone_file), source) == 0 { return path }
+        do throws(FileFailure) {
+            try fill(copy, from: source, path: path, file: file, room)
+        } catch {
+            // The failure is recorded before the work folder is removed, perhaps on the same disk.
+            unlink(path)
+            throw error
+        }
+        return path
+    }
+
+    private func fill(
+        _ copy: Int32, from source: Int32, path: String, file: String, _ room: PromisedRoom
+    ) throws(FileFailure) {
         var facts = stat()
         guard fstat(source, &facts) == 0 else { throw FileFailure("read", file) }
-        if let room = room(root), room < Int64(facts.st_size) { throw FileFailure("copy", file, ENOSPC) }
+        func checkingRoom<Value>(_ body: () throws(NoRoom) -> Value) throws(FileFailure) -> Value {
+            do throws(NoRoom) {
+                return try body()
+            } catch {
+                throw FileFailure("copy", file, ENOSPC)
+            }
+        }
+        let promise = try checkingRoom { () throws(NoRoom) in try room.promise(Int64(facts.st_size), in: root) }
         var buffer = [UInt8](repeating: 0, count: 1 << 20)
         while true {
             let count = read(source, &buffer, buffer.count)
-            if count == 0 { return path }
+            if count == 0 { return }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { throw FileFailure("read", file) }
+            try checkingRoom { () throws(NoRoom) in try promise.use(Int64(count)) }
             var rest = buffer[..<count]
             while !rest.isEmpty {
                 let written = rest.withUnsafeBytes { write(copy, $0.baseAddress, $0.count) }

@@ -14,8 +14,8 @@ public final class Spool: Sendable {
     public let directory: String
     /// The limit for the size of all files together, in bytes.
     public let maxBytes: Int64
-    /// Returns the number of bytes that files may use on the disk; nil if the disk does not report its free space.
-    private let room: @Sendable () -> Int64?
+    /// The room on the disk, which other copies use too.
+    private let room: PromisedRoom
     private let contents = Mutex(Contents())
     /// Runs file operations on a dedicated thread, since they block.
     private let queue = DispatchQueue(label: "halyard.spool")
@@ -44,11 +44,7 @@ public final class Spool: Sendable {
     /// Opens a spool. Creates its folder, accessible only to the owner, if it does not exist.
     ///
     /// - Throws: ``ControlProblem`` if the folder cannot be created or read. Retrying is safe.
-    public convenience init(directory: String, maxBytes: Int64) throws(ControlProblem) {
-        try self.init(directory: directory, maxBytes: maxBytes) { FileSystem.room(at: directory) }
-    }
-
-    package init(directory: String, maxBytes: Int64, room: @escaping @Sendable () -> Int64?) throws(ControlProblem) {
+    public init(directory: String, maxBytes: Int64, room: PromisedRoom = .shared) throws(ControlProblem) {
         self.directory = directory
         self.maxBytes = maxBytes
         self.room = room
@@ -78,7 +74,9 @@ public final class Spool: Sendable {
     ) async throws(ControlProblem) -> SpoolName where Chunks.Element == [UInt8] {
         if let size, size > maxBytes { throw tooLarge }
         if let size, contents.withLock({ $0.bytes + size > maxBytes }) { throw full(keptForRetry()) }
-        try await checkRoom(for: size ?? 0)
+        let room = try await onThread { () throws(SpoolError) in
+            try self.checkingRoom { () throws(NoRoom) in try self.room.promise(size, in: self.directory) }
+        }
         let name = SpoolName(keptAt: now)
         let file = try await onThread { () throws(SpoolError) in
             try SpoolFile(directory: self.directory, name: name.text)
@@ -91,10 +89,11 @@ public final class Spool: Sendable {
                 if count + size > maxBytes { throw tooLarge }
                 guard reserve(size) else { throw full(keptForRetry()) }
                 count += size
-                // The size may be unknown, and other processes may fill the disk meanwhile.
-                if (count - size) / Self.checkedBytes != count / Self.checkedBytes { try await checkRoom(for: size) }
                 print.add(chunk)
-                try await onThread { () throws(SpoolError) in try file.write(chunk) }
+                try await onThread { () throws(SpoolError) in
+                    try self.checkingRoom { () throws(NoRoom) in try room.use(size) }
+                    try file.write(chunk)
+                }
             }
             if let size, size != count {
                 throw ControlProblem(
@@ -112,17 +111,12 @@ public final class Spool: Sendable {
         }
     }
 
-    /// The number of bytes between two checks of the free space.
-    private static let checkedBytes: Int64 = 8 << 20
-
-    /// - Throws: ``ControlProblem`` if the disk has no room for this number of bytes.
-    private func checkRoom(for size: Int64) async throws(ControlProblem) {
-        let room = try await onThread { () throws(SpoolError) in self.room() }
-        guard let room, room < size || room == 0 else { return }
-        throw ControlProblem(
-            .unavailable,
-            "The disk that holds \(directory) has no room for the file: it needs at least \(max(size, 1)) more bytes, but only \(room) can be used, since a part of the disk stays free for the database. Free some space, prune jobs, or set spool.directory to a folder on another disk. A file inside one of the daemon's roots needs no copy."
-        )
+    private func checkingRoom<Value>(_ body: () throws(NoRoom) -> Value) throws(SpoolError) -> Value {
+        do throws(NoRoom) {
+            return try body()
+        } catch {
+            throw SpoolError(path: directory, code: ENOSPC, noRoom: error)
+        }
     }
 
     private func reserve(_ size: Int64) -> Bool {

@@ -1,5 +1,6 @@
 import ControlProtocol
 import Glibc
+import JobFiles
 import Jobs
 
 /// A file of the spool while it is being written, under a temporary name. It is used only on the spool's
@@ -61,8 +62,18 @@ final class SpoolFile: Sendable {
 struct SpoolError: Error {
     let path: String
     let code: CInt
+    /// The reason if the file was refused before the disk was full.
+    var noRoom: NoRoom?
 
     var problem: ControlProblem {
+        if let noRoom {
+            let others =
+                noRoom.promised > 0 ? ", and \(noRoom.promised) bytes are for other files that are being copied" : ""
+            return ControlProblem(
+                .unavailable,
+                "The disk that holds \(path) has no room for the file: it needs at least \(noRoom.needed) more bytes, but only \(noRoom.room) can be used, since a part of the disk stays free for the database\(others). Free some space, prune jobs, or set spool.directory to a folder on another disk. A file inside one of the daemon's roots needs no copy."
+            )
+        }
         let reason = String(cString: strerror(code))
         switch code {
         case ENOSPC, EDQUOT:

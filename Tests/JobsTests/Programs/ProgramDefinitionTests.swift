@@ -229,6 +229,40 @@ import Testing
         }
     }
 
+    @Test func theRefusalOfAStringNamesItsPosition() throws {
+        func problem(_ input: String) -> String? {
+            #expect(throws: ProgramInputProblem.self) { try arguments(Self.list, input) }?.description
+        }
+        let option = problem(#"{"tags":["a","-o"]}"#)
+        #expect(option?.hasPrefix("the string at position 2 of the list \"tags\" begins with \"-\"") == true)
+        // Only a field of the type string gets the path of a copy.
+        #expect(
+            problem(#"{"tags":["a","b","spool:m1-2-3/x"]}"#)
+                == "the list \"tags\" contains a file in the spool at position 3; hand over each file in a field of the type string"
+        )
+        #expect(try arguments(Self.list, #"{"tags":["spool:x"]}"#) == ["x", "spool:x", "y"])
+    }
+
+    /// The kernel limits each argument to 128 KiB with its NUL byte, and would refuse to start the program.
+    @Test func anArgumentIsBounded() throws {
+        func x(_ count: Int) -> String { String(repeating: "x", count: count) }
+        let remedy =
+            "has 131072 bytes; the limit for an argument is 131071. Let the program read the text from standard input or from a file"
+        #expect(try arguments(Self.list, #"{"tags":["\#(x(131_071))"]}"#)[1].utf8.count == 131_071)
+        #expect(
+            throws: ProgramInputProblem(description: "the string at position 2 of the list \"tags\" \(remedy)")
+        ) { try arguments(Self.list, #"{"tags":["a","\#(x(131_072))"]}"#) }
+        let plain = #"{"program":["/bin/a","--b={a}"],"fields":{"a":{}}}"#
+        #expect(try arguments(plain, #"{"a":"\#(x(131_067))"}"#)[0].utf8.count == 131_071)
+        #expect(throws: ProgramInputProblem(description: "the argument with the field \"a\" \(remedy)")) {
+            try arguments(plain, #"{"a":"\#(x(131_068))"}"#)
+        }
+        #expect(problem(#"{"program":["/bin/a","\#(x(131_071))"]}"#) == nil)
+        #expect(
+            problem(#"{"program":["/bin/a","\#(x(131_072))"]}"#)
+                == "program.1: has 131072 bytes; the limit for an argument is 131071. Put the text in a file")
+    }
+
     @Test func aRequiredListHasAString() throws {
         let text = #"{"program":["/bin/a","{tags}"],"fields":{"tags":{"type":"strings","required":true}}}"#
         #expect(try arguments(text, #"{"tags":["x"]}"#) == ["x"])
@@ -262,11 +296,19 @@ import Testing
         ),
         (
             #"["/bin/a","-e","{tags}","--"]"#, #"{"required":true}"#,
+            "program.2: the field \"tags\" is a list; \"-e\" takes only its first string as its value; write \"--\" or an argument that is not an option before {tags}"
+        ),
+        (
+            #"["/bin/a","-e","{tags}","--"]"#, "{}",
             "program.2: the field \"tags\" is a list; if it is empty, \"-e\" takes the next argument as its value; write \"--\" or an argument that is not an option before {tags}"
         ),
         (
             #"["/bin/a","{tags}"]"#, #"{"default":["a",1]}"#,
             "fields.tags.default: the list \"tags\" contains a number at position 2; only strings are allowed"
+        ),
+        (
+            #"["/bin/a","{tags}"]"#, #"{"default":["a","spool:m1-2-3/x"]}"#,
+            "fields.tags.default: the list \"tags\" contains a file in the spool at position 2; hand over each file in a field of the type string"
         ),
         (
             #"["/bin/a","{tags}"]"#, #"{"default":"a"}"#,

@@ -2,6 +2,7 @@ import ControlProtocol
 import Foundation
 import JobFiles
 import Jobs
+import OperationTypes
 import Synchronization
 import Testing
 
@@ -17,7 +18,8 @@ import Testing
     }
 
     private func spool(in files: TestStore, _ room: @escaping @Sendable () -> Int64?) throws -> Spool {
-        try Spool(directory: files.directory + "/spool", maxBytes: 1 << 40, room: room)
+        let disk = PromisedRoom { _ in room() }
+        return try Spool(directory: files.directory + "/spool", maxBytes: 1 << 40, room: disk)
     }
 
     @Test func aFileWithoutRoomIsRefusedBeforeItIsWritten() async throws {
@@ -50,9 +52,53 @@ import Testing
             await #expect(throws: ControlProblem.self) {
                 try await spool.keep(pieces(20, of: 1 << 20), size: nil, now: TestStore.moment)
             }
-            // The spool checks at the beginning, and after 8 and 16 MiB.
+            // The spool checks before the first piece, and after 8 and 16 MiB.
             #expect(looks.withLock(\.self) == 3)
             #expect(try await spool.files() == [] && spool.amount.bytes == 0)
+        }
+    }
+
+    @Test func aSmallFileOfUnknownSizeNeedsRoomToo() async throws {
+        try await TestStore.with { files in
+            let spool = try spool(in: files) { 99 }
+            let problem = await #expect(throws: ControlProblem.self) {
+                try await spool.keep(pieces(1, of: 100), size: nil, now: TestStore.moment)
+            }
+            #expect(problem?.message.contains("it needs at least 100 more bytes, but only 99 can be used") == true)
+            #expect(try await spool.files() == [] && spool.amount.bytes == 0)
+            _ = try await spool.keep(pieces(1, of: 99), size: nil, now: TestStore.moment)
+        }
+    }
+
+    /// The first file is announced, and its content has not arrived yet.
+    @Test(.timeLimit(.minutes(2))) func filesAtTheSameTimeShareTheRoom() async throws {
+        try await TestStore.with { files in
+            let spool = try spool(in: files) { 12 }
+            let (isAwaited, mayArrive) = (Latch<Void>(), Latch<Void>())
+            let content = Mutex([[UInt8](repeating: 7, count: 10)])
+            let slow = AsyncStream<[UInt8]> {
+                guard let piece = content.withLock({ $0.popLast() }) else { return nil }
+                isAwaited.open()
+                await mayArrive.uncancellableWait()
+                return piece
+            }
+            async let first = spool.keep(slow, size: 10, now: TestStore.moment)
+            await isAwaited.uncancellableWait()
+            for size in [3, nil] as [Int64?] {
+                let problem = await #expect(throws: ControlProblem.self) {
+                    try await spool.keep(pieces(1, of: 3), size: size, now: TestStore.moment)
+                }
+                #expect(problem?.code == .unavailable)
+                #expect(
+                    problem?.message.contains("it needs at least 3 more bytes, but only 2 can be used") == true
+                        && problem?.message.contains("and 10 bytes are for other files") == true,
+                    "\(problem?.message ?? "none")")
+            }
+            let small = try await spool.keep(pieces(1, of: 2), size: 2, now: TestStore.moment)
+            mayArrive.open()
+            let large = try await first
+            #expect(spool.holds(small) && spool.holds(large) && spool.amount.files == 2)
+            _ = try await spool.keep(pieces(1, of: 12), size: 12, now: TestStore.moment)
         }
     }
 
