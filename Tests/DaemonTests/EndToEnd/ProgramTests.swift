@@ -230,7 +230,7 @@ import Testing
                 message.hasSuffix(" The attempt did not stop within 200ms of the request, and was abandoned."),
                 "\(message)")
             // The job is final before the program is killed.
-            await daemon.errors.first(containing: "job 1 attempt 1 output: halyard: the program \(end)")
+            await daemon.errors.first(containing: "job 1 attempt 1 halyard: the program \(end)")
             let log = try await bed.halyard("log", "1").output
             #expect(log.split(separator: "\n") == ["halyard: the program \(end)"])
         }
