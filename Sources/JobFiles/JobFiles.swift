@@ -56,7 +56,7 @@ public final class JobFiles: Sendable {
     ///     cut after 4096 bytes, and at most 100 each second, with a line that counts the others.
     /// - Throws: ``JobFilesError``. Retrying is safe, and so is running the attempt without a log.
     public func beginLog(
-        of lease: Lease, limit: Int = JobFiles.defaultLogLimit, onLines: (@Sendable ([String]) -> Void)? = nil
+        of lease: Lease, limit: Int = JobFiles.defaultLogLimit, onLines: (@Sendable ([JournalLine]) -> Void)? = nil
     ) throws(JobFilesError) -> AttemptLog {
         try places.makeFolder(of: lease.job)
         for number in try places.segments(of: lease) { try Folder.unlinkFile(places.segment(number, of: lease)) }

@@ -37,7 +37,7 @@ struct Check {
 
     /// All checks after the introduction.
     static var all: [Check] {
-        conversationChecks + [run.after("ping"), unknownKind.after(run.name), largeInput.after(unknownKind.name)]
+        conversationChecks + [run, unknownKind, largeInput].map { $0.after("ping") }
             + attemptChecks.map { $0.after(run.name) }
             + inquiryChecks.map { $0.after("ping") } + [drain.after(run.name)] + endChecks
     }

@@ -152,10 +152,13 @@ import Testing
             return TestClock.start
         }
         let path = folder.path + "/files/0/41/1.log"
-        let seen = LockedLines()
-        moment.set { seen.add(["live: \(files.isLive(.first)), file: \(access(path, F_OK) == 0)"]) }
+        let seen = Mutex<[String]>([])
+        moment.set {
+            let facts = "live: \(files.isLive(.first)), file: \(access(path, F_OK) == 0)"
+            seen.withLock { $0.append(facts) }
+        }
         let log = try files.beginLog(of: .first)
-        #expect(seen.all == ["live: true, file: false"])
+        #expect(seen.withLock(\.self) == ["live: true, file: false"])
         log.finish()
         // A log that fails to begin is not live.
         let other = Lease(job: JobID(41), attempt: 2)
@@ -205,6 +208,22 @@ import Testing
         #expect(try files.entries().end == .finished)
     }
 
+    /// A program must not be able to speak as the daemon.
+    @Test func theDaemonsLogTellsTheDaemonsLinesFromTheAttempts() throws {
+        let folder = try TemporaryFolder()
+        let files = JobFiles.inside(folder, clock: TestClock())
+        let lines = LockedLines()
+        let log = try files.beginLog(of: .first, onLines: { lines.add($0) })
+        log.append("halyard: by the program\nin line")
+        log.append("\n")
+        log.note("halyard: by the daemon")
+        log.append("more")
+        log.finish()
+        #expect(lines.all == ["halyard: by the program", "in line", "halyard: by the daemon", "more"])
+        #expect(lines.own == ["halyard: by the daemon"])
+        #expect(try files.entries().texts == lines.all)
+    }
+
     @Test func theDaemonsLogGetsABoundedNumberOfReadableLines() throws {
         let folder = try TemporaryFolder()
         let clock = TestClock()
@@ -220,6 +239,7 @@ import Testing
         #expect(lines.all.count == 102)
         #expect(lines.all[100] == "150 more lines are not shown here; see halyard log")
         #expect(lines.all[101] == String(repeating: "x", count: 4096) + "…")
+        #expect(lines.own == [lines.all[100]])
         #expect(try files.entries().lines.count == 251)
     }
 }

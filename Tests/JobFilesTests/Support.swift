@@ -105,7 +105,9 @@ final class Wakeup: Sendable {
 }
 
 final class LockedLines: Sendable {
-    private let lines = Mutex<[String]>([])
-    var all: [String] { lines.withLock(\.self) }
-    func add(_ more: [String]) { lines.withLock { $0 += more } }
+    private let lines = Mutex<[JournalLine]>([])
+    var all: [String] { lines.withLock { $0.map(\.text) } }
+    /// The lines that the daemon wrote.
+    var own: [String] { lines.withLock { $0.filter(\.isOwn).map(\.text) } }
+    func add(_ more: [JournalLine]) { lines.withLock { $0 += more } }
 }

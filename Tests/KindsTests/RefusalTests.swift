@@ -151,7 +151,7 @@ import Web
         ("unfurl", #"{"url":"https://user:pw@example.org/a b?c=d#e"}"#), ("unfurl", "{}"),
         ("greet", #"{"url":"ftp://x"}"#),
         ("upload", #"{"to":"http://example.org/x","file":"/srv/out/x"}"#),
-        ("upload", #"{"to":"http://example.org/x","file":"spool:abc/x.jpg"}"#),
+        ("upload", #"{"to":"http://example.org/x","file":"spool:m1-2-3/x.jpg"}"#),
         ("upload", #"{"to":"https://S3.example.org:443/x","body":"x","credential":"storage"}"#),
         ("upload", #"{"to":"https://s3.example.org/x","body":"","protocol":"s3","credential":"storage"}"#),
     ])
@@ -195,7 +195,7 @@ import Web
             let input = try planned("upload", #"{"to":"http://h/","file":"\#(name)"}"#, stage)
             return upload().blockingCheck(of: input) != nil
         }
-        #expect(try !isLookedAt("spool:abc/x.jpg"))
+        #expect(try !isLookedAt("spool:m1-2-3/x.jpg"))
         #expect(try isLookedAt("/srv/out/x"))
         #expect(try isLookedAt("/srv/out/x", .waiting))
         #expect(try !isLookedAt("/srv/out/x", .definition))

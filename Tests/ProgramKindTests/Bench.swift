@@ -148,6 +148,8 @@ final class MemoryFiles: ProgramFiles {
             if !hasText.isOpen { hasText.open() }
         }
 
+        func note(_ line: String) { Array("\(line)\n".utf8).withUnsafeBytes { append($0) } }
+
         func finish() { isFinished.open() }
     }
 }

@@ -16,7 +16,7 @@ public final class AttemptLog: Sendable {
     public let lease: Lease
     private let files: JobFiles
     private let state: Mutex<State>
-    private let onLines: (@Sendable ([String]) -> Void)?
+    private let onLines: (@Sendable ([JournalLine]) -> Void)?
 
     private struct State {
         var writer: LogWriter
@@ -24,7 +24,7 @@ public final class AttemptLog: Sendable {
         var isFinished = false
     }
 
-    init(_ writer: LogWriter, of lease: Lease, in files: JobFiles, onLines: (@Sendable ([String]) -> Void)?) {
+    init(_ writer: LogWriter, of lease: Lease, in files: JobFiles, onLines: (@Sendable ([JournalLine]) -> Void)?) {
         self.lease = lease
         self.files = files
         self.onLines = onLines
@@ -38,13 +38,19 @@ public final class AttemptLog: Sendable {
     /// Complete lines are written to the file before this returns, with one `write` for most chunks, and readers that
     /// follow the log are woken. The disk is the only thing that this waits for, and nothing is synchronized with it: a
     /// power cut may lose the last seconds of a log. Does nothing after ``finish()``.
-    public func append(_ bytes: UnsafeRawBufferPointer) {
+    public func append(_ bytes: UnsafeRawBufferPointer) { append(bytes, isOwn: false) }
+
+    /// Adds a line of the daemon, as ``append(_:)-(UnsafeRawBufferPointer)`` adds bytes. The bytes before it must end with a
+    /// line break.
+    public func note(_ line: String) { Array("\(line)\n".utf8).withUnsafeBytes { append($0, isOwn: true) } }
+
+    private func append(_ bytes: UnsafeRawBufferPointer, isOwn: Bool) {
         if bytes.isEmpty { return }
         let now = files.now()
-        let added = state.withLock { state -> (lines: [String], size: LogSize)? in
+        let added = state.withLock { state -> (lines: [JournalLine], size: LogSize)? in
             if state.isFinished { return nil }
             state.writer.add(bytes, now: now)
-            let lines = onLines == nil ? [] : state.journal.add(bytes, now: now)
+            let lines = onLines == nil ? [] : state.journal.add(bytes, isOwn: isOwn, now: now)
             return (lines: lines, size: LogSize(bytes: state.writer.bytes, lines: state.writer.lines))
         }
         guard let added else { return }
@@ -58,7 +64,7 @@ public final class AttemptLog: Sendable {
     /// Ends the log with the rest of its last line. Readers that follow it see the end. Further calls do nothing.
     public func finish() {
         let now = files.now()
-        let lines = state.withLock { state -> [String]? in
+        let lines = state.withLock { state -> [JournalLine]? in
             if state.isFinished { return nil }
             state.isFinished = true
             state.writer.finish(now: now)

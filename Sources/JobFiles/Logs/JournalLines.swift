@@ -1,5 +1,13 @@
 import Jobs
 
+/// A line of a log for the daemon's own log.
+public struct JournalLine: Hashable, Sendable {
+    /// The text, without hidden characters.
+    public let text: String
+    /// Whether the daemon wrote the line, not the attempt.
+    public let isOwn: Bool
+}
+
 /// The lines of a log for the daemon's own log: readable, of bounded length, and at most a bounded number each second.
 struct JournalLines {
     static let maxLineBytes = 4096
@@ -12,11 +20,13 @@ struct JournalLines {
     private var dropped = 0
 
     /// Adds bytes and returns the lines to log.
-    mutating func add(_ bytes: some Sequence<UInt8>, now: Timestamp) -> [String] {
-        var lines: [String] = []
+    ///
+    /// - Parameter isOwn: Whether the daemon wrote the lines that end in these bytes.
+    mutating func add(_ bytes: some Sequence<UInt8>, isOwn: Bool = false, now: Timestamp) -> [JournalLine] {
+        var lines: [JournalLine] = []
         for byte in bytes {
             if byte == 0x0A {
-                endLine(now, &lines)
+                endLine(isOwn: isOwn, now, &lines)
             } else if rest.count < Self.maxLineBytes {
                 rest.append(byte)
             } else {
@@ -27,21 +37,22 @@ struct JournalLines {
     }
 
     /// Ends the last line, which may lack its line break.
-    mutating func finish(now: Timestamp) -> [String] {
-        var lines: [String] = []
-        if !rest.isEmpty { endLine(now, &lines) }
+    mutating func finish(now: Timestamp) -> [JournalLine] {
+        var lines: [JournalLine] = []
+        if !rest.isEmpty { endLine(isOwn: false, now, &lines) }
         reportDropped(&lines)
         return lines
     }
 
-    private mutating func endLine(_ now: Timestamp, _ lines: inout [String]) {
+    private mutating func endLine(isOwn: Bool, _ now: Timestamp, _ lines: inout [JournalLine]) {
         if now.milliseconds / 1000 != second {
             reportDropped(&lines)
             (second, count) = (now.milliseconds / 1000, 0)
         }
         count += 1
         if count <= Self.linesPerSecond {
-            lines.append(String(decoding: rest, as: UTF8.self).withoutHiddenCharacters + (isCut ? "…" : ""))
+            let text = String(decoding: rest, as: UTF8.self).withoutHiddenCharacters + (isCut ? "…" : "")
+            lines.append(JournalLine(text: text, isOwn: isOwn))
         } else {
             dropped += 1
         }
@@ -49,8 +60,10 @@ struct JournalLines {
         isCut = false
     }
 
-    private mutating func reportDropped(_ lines: inout [String]) {
-        if dropped > 0 { lines.append("\(dropped) more lines are not shown here; see halyard log") }
+    private mutating func reportDropped(_ lines: inout [JournalLine]) {
+        if dropped > 0 {
+            lines.append(JournalLine(text: "\(dropped) more lines are not shown here; see halyard log", isOwn: true))
+        }
         dropped = 0
     }
 }

@@ -92,9 +92,7 @@ extension Upload {
             // A job may name another credential or file, and the administrator may permit more of them.
             if planned.stage == .definition { return nil }
             if let credential = input.credential { try configuration.permit(credential, at: input.target) }
-            if let file = input.file, UploadConfiguration.spoolName(in: file) == nil,
-                configuration.root(of: file) == nil
-            {
+            if let file = input.file, SpooledFile(file) == nil, configuration.root(of: file) == nil {
                 throw .outsideRoots(file)
             }
             return nil
@@ -112,7 +110,7 @@ extension Upload {
     /// Checks that the file is not a folder, a device or a pipe, and not behind a symbolic link.
     public func blockingCheck(of planned: PlannedInput) -> (@Sendable () -> InputRefusal?)? {
         guard planned.stage != .definition, let file = JSONObject(planned.input)?["file"]?.decodedString,
-            UploadConfiguration.spoolName(in: file) == nil
+            SpooledFile(file) == nil
         else { return nil }
         return { [configuration] in configuration.refusal(ofFile: file).map { InputRefusal($0.message) } }
     }

@@ -35,13 +35,6 @@ extension UploadConfiguration {
         return try OpenFile(beneath: files, at: String(path))
     }
 
-    /// The name of a file in the spool, which is `ID` in `spool:ID/NAME`; the rest is only for people. Nil for other
-    /// files.
-    static func spoolName(in file: String) -> String? {
-        guard file.hasPrefix(SpooledFile.prefix) else { return nil }
-        return String(file.dropFirst(SpooledFile.prefix.count).prefix { $0 != "/" })
-    }
-
     private func locate(_ file: String) throws(KindFailure) -> OpenFile {
         let (root, path) = try place(of: file)
         return try OpenFile(beneath: root, at: path)
@@ -51,7 +44,7 @@ extension UploadConfiguration {
     /// a symbolic link, or outside the roots. Returns nil if it may be sent or does not exist yet, and for files in the
     /// spool. Does not open the file, but may wait for a disk.
     func refusal(ofFile file: String) -> KindFailure? {
-        if Self.spoolName(in: file) != nil { return nil }
+        if SpooledFile(file) != nil { return nil }
         do throws(KindFailure) {
             let (root, path) = try place(of: file)
             try OpenFile.look(beneath: root, at: path)
@@ -63,14 +56,14 @@ extension UploadConfiguration {
     }
 
     static func checkName(of file: String) throws(KindFailure) {
-        guard spoolName(in: file) != nil || file.hasPrefix("/") && !file.utf8.contains(0) else {
+        guard SpooledFile(file) != nil || file.hasPrefix("/") && !file.utf8.contains(0) else {
             throw .invalid("file", "must be an absolute path, or spool:NAME")
         }
     }
 
     private func place(of file: String) throws(KindFailure) -> (root: String, path: String) {
         try Self.checkName(of: file)
-        if let name = Self.spoolName(in: file) {
+        if let name = SpooledFile(file)?.name.text {
             guard let spool else { throw .invalid("file", "names a file in the spool, but no spool is configured") }
             return (spool, name)
         }

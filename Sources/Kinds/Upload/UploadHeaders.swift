@@ -102,7 +102,7 @@ extension Upload.Input {
     /// the spool, `spool:ID/NAME`, it is `NAME`.
     var fileName: String {
         guard let file = kept?.name ?? file else { return "body" }
-        let path = UploadConfiguration.spoolName(in: file) == nil ? file[...] : file.drop { $0 != "/" }
+        let path = SpooledFile(file)?.suffix ?? file[...]
         var name = path.split(separator: "/").last.map { String($0).printable } ?? ""
         while name.utf8.count > 255 { name.removeLast() }
         return name.isEmpty || name == "." || name == ".." ? "file" : name

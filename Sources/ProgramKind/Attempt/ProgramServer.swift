@@ -128,11 +128,15 @@ final class ProgramServer {
         }
     }
 
+    /// Beginning of the daemon's own messages in a log.
+    static let origin = "halyard: "
+
     /// Adds a line of the daemon to the log.
-    func note(_ text: String) { addLine("halyard: \(text)") }
+    func note(_ text: String) { addLine(Self.origin + text) }
 
     private func addLine(_ text: String) {
-        Array("\(isInLine ? "\n" : "")\(text)\n".utf8).withUnsafeBytes { log?.append($0) }
+        if isInLine { ([0x0A] as [UInt8]).withUnsafeBytes { log?.append($0) } }
+        log?.note(text)
         isInLine = false
     }
 }

@@ -16,12 +16,17 @@ public struct JobProgramFiles: ProgramFiles {
     public var folder: String { files.folder }
 
     public func beginLog(of lease: Lease, limit: Int) throws -> any ProgramLog {
-        let metadata: Logger.Metadata = [
-            "HALYARD_JOB": "\(lease.job)", "HALYARD_ATTEMPT": "\(lease.attempt)", "HALYARD_STREAM": "output",
-        ]
-        return try files.beginLog(of: lease, limit: limit) { [logger] lines in
+        try files.beginLog(of: lease, limit: limit) { [logger] lines in
             for line in lines {
-                logger.info("job \(lease.job) attempt \(lease.attempt) output: \(line)", metadata: metadata)
+                let stream = line.isOwn ? "halyard" : "output"
+                // The job's log has only one stream, so the line itself names its origin there.
+                let text = line.isOwn ? line.text.trimmingPrefix(ProgramServer.origin) : line.text[...]
+                logger.info(
+                    "job \(lease.job) attempt \(lease.attempt) \(stream): \(text)",
+                    metadata: [
+                        "HALYARD_JOB": "\(lease.job)", "HALYARD_ATTEMPT": "\(lease.attempt)",
+                        "HALYARD_STREAM": "\(stream)",
+                    ])
             }
         }
     }

@@ -31,6 +31,8 @@ public protocol ProgramFiles: Sendable {
 public protocol ProgramLog: Sendable {
     /// Adds bytes that the attempt wrote.
     func append(_ bytes: UnsafeRawBufferPointer)
+    /// Adds a line of the daemon. The bytes before it end with a line break.
+    func note(_ line: String)
     /// Ends the log.
     func finish()
 }

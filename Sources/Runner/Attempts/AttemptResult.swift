@@ -71,7 +71,7 @@ extension AttemptEnd.Ending {
                     code: JobFailure.Code.timedOut,
                     message:
                         "the attempt took longer than \(limit.human), the timeout of the definition \(definition.name); raise the timeout, or let the job do less."
-                        + Self.stubbornness(definition, grace)
+                        + Self.stubbornness(grace)
                 ),
                 isRetryable: true)
             timedOut = true
@@ -87,11 +87,9 @@ extension AttemptEnd.Ending {
         }
     }
 
-    /// A sentence about an attempt that did not stop in time; empty for any other.
-    private static func stubbornness(_ definition: Definition, _ grace: Duration?) -> String {
-        guard let grace else { return "" }
-        return definition.program == nil
-            ? " The attempt did not stop within \(grace.human) of the request, and was abandoned."
-            : " The program did not end within \(grace.human) of SIGTERM and was killed."
+    /// A sentence about an attempt that did not stop in time; empty for any other. Its program may have ended: the attempt
+    /// also keeps the result file, which may take long.
+    private static func stubbornness(_ grace: Duration?) -> String {
+        grace.map { " The attempt did not stop within \($0.human) of the request, and was abandoned." } ?? ""
     }
 }

@@ -267,7 +267,8 @@ extension Dispatcher {
                 actions.append(.end(lease, .notRun))
             } else {
                 // Abandoned attempts still ran, so they count as company.
-                let others = began.count - 1 + member.abandoned.count
+                let ran = member.runsUnreported ? member.attempts.count : began.count + member.abandoned.count
+                let others = ran - 1
                 actions.append(.end(lease, .crashed(others: others, worker)))
             }
         }

@@ -73,6 +73,8 @@ struct Dispatcher {
         var isOutdated = false
         /// The attempts in the process, and whether each has begun.
         var attempts: [Lease: Bool] = [:]
+        /// Whether the process runs attempts that it has not reported as begun, so that any of them may run.
+        var runsUnreported = false
         /// The attempts that were given up, and the time that each had to stop.
         var abandoned: [Lease: Duration] = [:]
         /// When the process is ended because of its abandoned attempts.
@@ -160,7 +162,14 @@ extension Dispatcher {
         return members[worker] != nil
     }
 
-    /// Notes that the process has begun the attempt. It has reported that, or another of its messages proves it (I4).
+    /// Notes a message that shows that the process runs an attempt without having reported that. The attempt counts as begun
+    /// (I4), but any other in the process may have sent the message, so all count as its company.
+    mutating func noteUnreported(_ lease: Lease, in worker: WorkerID) {
+        noteBegun(lease, in: worker)
+        members[worker]?.runsUnreported = true
+    }
+
+    /// Notes that the process has reported the attempt as begun.
     mutating func noteBegun(_ lease: Lease, in worker: WorkerID) {
         guard members[worker]?.attempts[lease] != nil else { return }
         members[worker]?.attempts[lease] = true

@@ -63,9 +63,9 @@ extension WorkerHost.Core {
         }
         // If the process died now, the same attempt would run again and not get the checkpoint.
         guard dispatcher.hasBegun(lease, in: worker) else {
-            // The message proves that the attempt runs, so the death of the process counts as its crash. Otherwise a
-            // worker that does this each time would run its job forever.
-            dispatcher.noteBegun(lease, in: worker)
+            // The death of the process counts as the attempt's crash. Otherwise a worker that does this each time would run
+            // its job forever. It is charged for the crash only if no other attempt in the process can have sent this.
+            dispatcher.noteUnreported(lease, in: worker)
             throw WorkerProtocolProblem(
                 "it sent a checkpoint of attempt \(lease.attempt) of job \(lease.job) before started")
         }

@@ -226,9 +226,11 @@ import Testing
             #expect(try await bed.ask("SELECT error ->> 'code' FROM results") == "timed_out")
             let end = "did not end within 200ms of SIGTERM and was killed"
             let message = try await bed.ask("SELECT error ->> 'message' FROM results")
-            #expect(message.contains("The program \(end)."), "\(message)")
+            #expect(
+                message.hasSuffix(" The attempt did not stop within 200ms of the request, and was abandoned."),
+                "\(message)")
             // The job is final before the program is killed.
-            await daemon.errors.first(containing: "job 1 attempt 1 output: halyard: the program \(end)")
+            await daemon.errors.first(containing: "job 1 attempt 1 halyard: the program \(end)")
             let log = try await bed.halyard("log", "1").output
             #expect(log.split(separator: "\n") == ["halyard: the program \(end)"])
         }

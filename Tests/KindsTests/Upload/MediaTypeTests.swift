@@ -66,11 +66,12 @@ import Testing
     /// The content type comes from the input, else from the name, else from the content.
     @Test(arguments: [
         ("f.json", nil, "application/json"), ("f.json", "text/x", "text/x"), ("f", nil, "image/png"),
-        ("spool:id/photo.jpg", nil, "image/jpeg"), ("spool:id", nil, "image/png"), ("spool:id/photo", nil, "image/png"),
+        ("spool:m1-2-3/photo.jpg", nil, "image/jpeg"), ("spool:m1-2-3", nil, "image/png"),
+        ("spool:m1-2-3/photo", nil, "image/png"),
     ])
     func contentTypeIsSent(name: String, given: String?, type: String) async throws {
         try await withFolder { folder in
-            for file in ["f", "f.json", "id"] {
+            for file in ["f", "f.json", "m1-2-3"] {
                 try Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0]).write(
                     to: URL(fileURLWithPath: "\(folder)/\(file)"))
             }
@@ -93,14 +94,14 @@ import Testing
     @Test(arguments: [
         ("/srv/a b.txt", "a b.txt"), ("spool:m1-2-3/photo.jpg", "photo.jpg"), ("spool:m1-2-3", "file"),
         ("spool:m1-2-3/", "file"), ("spool:m1-2-3/../../etc/passwd", "passwd"), ("spool:m1-2-3/..", "file"),
-        ("spool:m1/a\r\nx: y\u{202E}", "a\u{FFFD}\u{FFFD}x: y\u{FFFD}"), ("spool:m1/a\"b", "a\"b"),
+        ("spool:m1-2-3/a\r\nx: y\u{202E}", "a\u{FFFD}\u{FFFD}x: y\u{FFFD}"), ("spool:m1-2-3/a\"b", "a\"b"),
     ])
     func nameOfTheFileIsData(file: String, name: String) {
         #expect(Upload.Input(file: file, to: "http://h/").fileName == name)
     }
 
     @Test func nameOfTheFileIsBounded() {
-        let name = Upload.Input(file: "spool:m1/" + String(repeating: "é", count: 5000), to: "").fileName
+        let name = Upload.Input(file: "spool:m1-2-3/" + String(repeating: "é", count: 5000), to: "").fileName
         #expect(name.utf8.count <= 255 && name.utf8.count > 200)
     }
 }

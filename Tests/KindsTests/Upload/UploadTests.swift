@@ -80,6 +80,9 @@ import Web
             try write([1], to: folder + "/in/plain")
             let manager = FileManager.default
             try manager.createSymbolicLink(atPath: folder + "/in/link", withDestinationPath: "plain")
+            // Names as the spool creates them: of a link, of a file, and of a file that is being written.
+            try manager.createSymbolicLink(atPath: folder + "/in/m1-2-4", withDestinationPath: "plain")
+            for name in ["m1-2-3", "m1-2-5.part"] { try write([1], to: "\(folder)/in/\(name)") }
             try manager.createSymbolicLink(atPath: folder + "/in/out", withDestinationPath: folder)
             try manager.createDirectory(atPath: folder + "/in/dir", withIntermediateDirectories: true)
             #expect(mkfifo(folder + "/in/fifo", 0o600) == 0)
@@ -92,7 +95,9 @@ import Web
                 (folder + "/in/dir", "file_refused"), (folder + "/in/fifo", "file_refused"),
                 (folder + "/in/none", "file_not_found"), ("in/plain", "invalid_input"),
                 (folder + "/inside", "file_refused"),
-                ("spool:../secret", "file_refused"), ("spool:", "file_not_found"), ("spool:link", "file_refused"),
+                ("spool:../secret", "invalid_input"), ("spool:", "invalid_input"), ("spool:plain", "invalid_input"),
+                ("spool:m1-2-4", "file_refused"), ("spool:m1-2-5.part", "invalid_input"),
+                ("spool:m1-2-6", "file_not_found"),
                 ("/proc/self/environ", "file_refused"), (folder + "/in/plain\0x", "invalid_input"),
             ] {
                 let failure = await failure { () async throws(KindFailure) in try configuration.open(file) }
@@ -103,7 +108,7 @@ import Web
                 #expect(failure?.message.contains(#"contains "..", which is not allowed"#) == true, "\(file)")
             }
             #expect(try configuration.open(folder + "/in/plain").size == 1)
-            #expect(try configuration.open("spool:plain").size == 1)
+            #expect(try configuration.open("spool:m1-2-3").size == 1)
         }
     }
 
