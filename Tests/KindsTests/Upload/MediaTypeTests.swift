@@ -95,6 +95,7 @@ import Testing
         ("/srv/a b.txt", "a b.txt"), ("spool:m1-2-3/photo.jpg", "photo.jpg"), ("spool:m1-2-3", "file"),
         ("spool:m1-2-3/", "file"), ("spool:m1-2-3/../../etc/passwd", "passwd"), ("spool:m1-2-3/..", "file"),
         ("spool:m1-2-3/a\r\nx: y\u{202E}", "a\u{FFFD}\u{FFFD}x: y\u{FFFD}"), ("spool:m1-2-3/a\"b", "a\"b"),
+        ("spool:m1-2-3/\u{301}x", "\u{301}x"),
     ])
     func nameOfTheFileIsData(file: String, name: String) {
         #expect(Upload.Input(file: file, to: "http://h/").fileName == name)
