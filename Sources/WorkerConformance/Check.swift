@@ -69,9 +69,6 @@ struct Check {
             }
             guard names.insert(name).inserted else { throw Finding("it announces the kind \(name) twice") }
         }
-        if let wanted = program.conformance.kind, !names.contains(wanted) {
-            throw Finding("it does not announce the kind \(wanted), only \(names.sorted().joined(separator: ", "))")
-        }
         return announcement.kinds
     }
 

@@ -45,6 +45,14 @@ public struct WorkerConformance: Sendable {
         }
     }
 
+    /// The program does not announce the kind that attempts should run.
+    public struct UnknownKind: Error, Hashable {
+        /// The value of ``WorkerConformance/kind``.
+        public var kind: String
+        /// The names of the kinds that the program announces.
+        public var announced: [String]
+    }
+
     /// The program and its arguments. A name without a slash is searched for in `PATH`.
     public var command: [String]
     /// The settings that the program receives, a JSON object.
@@ -72,7 +80,7 @@ public struct WorkerConformance: Sendable {
     }
 
     /// Runs all checks like ``run(beginning:_:)``, and calls only `report`.
-    public func run(_ report: (Result) throws -> Void) rethrows -> Bool {
+    public func run(_ report: (Result) throws -> Void) throws -> Bool {
         try run(beginning: { _ in }, report)
     }
 
@@ -83,9 +91,10 @@ public struct WorkerConformance: Sendable {
     ///   - begin: Called with the name of each check before the check runs.
     ///   - report: Called after each check.
     /// - Returns: Whether no check failed.
+    /// - Throws: ``UnknownKind`` if the program introduces itself but does not announce ``kind``; errors of the closures.
     public func run(
         beginning begin: (String) throws -> Void, _ report: (Result) throws -> Void
-    ) rethrows -> Bool {
+    ) throws -> Bool {
         signal(SIGPIPE, SIG_IGN)
         var kinds: [AnnouncedKind] = []
         let introduction = Check("introduction", "It answers hello with the kinds that it runs.") {
@@ -111,6 +120,9 @@ public struct WorkerConformance: Sendable {
                 result.verdict = error.isFailure ? .failed : .skipped
                 result.reason = error.reason
                 if error.isSilence { unanswered[check.name] = check.name }
+            }
+            if let kind, !kinds.isEmpty, !kinds.contains(where: { $0.description.name == kind }) {
+                throw UnknownKind(kind: kind, announced: kinds.map(\.description.name).sorted())
             }
             if result.verdict == .failed { hasPassed = false }
             try report(result)

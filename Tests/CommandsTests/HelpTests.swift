@@ -56,7 +56,8 @@ import Testing
         ["queues", "set", "", "--limit", "3"], ["queues", "pause", ""], ["definitions", "show", ""],
         ["schedules", "run", ""], ["enqueue", ""], ["list", "--queue", ""],
         ["enqueue", "--lines", "-", "--key", "k"],
-        ["workers", "test"], ["workers", "test", "--input", "x", "--", "worker"],
+        ["workers", "test"], ["workers", "test", "--input", "x", "--", "worker"], ["enqueue", "a", "-1"],
+        ["workers", "test", "--socket", "/s", "--", "worker"],
     ])
     func aWrongLineIsAUsageErrorWithItsRemedy(arguments: [String]) async throws {
         let output = Capture()

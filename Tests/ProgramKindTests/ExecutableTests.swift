@@ -121,10 +121,14 @@ import Testing
         )
         // A link is followed, and its target must lie beneath a root as well.
         symlink("/bin/sh", folder.path + "/bin/shell")
-        guard case .outsideRoots = folder.problem("bin/shell", roots: roots) else {
+        let shell = try #require(folder.problem("bin/shell", roots: roots))
+        guard case .linkLeadsOutside(folder.path + "/bin/shell", let place, roots) = shell else {
             Issue.record("the target of the link was accepted")
             return
         }
+        #expect(
+            shell.description.hasPrefix(
+                "\(folder.path)/bin/shell leads through a symbolic link to \(place), which is not"))
         symlink("tool", folder.path + "/bin/link")
         #expect(folder.problem("bin/link", roots: roots) == nil)
         // On many systems, /bin is a link to /usr/bin.

@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 import WorkerConformance
 
 extension WorkerConformance {
@@ -7,7 +8,11 @@ extension WorkerConformance {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {
                 var results: [Result] = []
-                _ = run { results.append($0) }
+                do {
+                    _ = try run { results.append($0) }
+                } catch {
+                    Issue.record("the checks threw \(error)")
+                }
                 continuation.resume(returning: results)
             }
         }

@@ -23,8 +23,8 @@ enum UnknownWord {
         for word in command.rest {
             if word == "--" { return nil }
             let name = String(word.prefix { $0 != "=" })
-            // "-" is standard input, and -5 is a number.
-            guard name.hasPrefix("-"), name != "-", Double(name) == nil, !known.contains(name),
+            // "-" is standard input.
+            guard name.hasPrefix("-"), name != "-", !isNumber(word, in: command), !known.contains(name),
                 name != "--generate-completion-script"
             else { continue }
             return failure(
@@ -33,6 +33,13 @@ enum UnknownWord {
                     ? "If it is a file, write ./\(word); put other text that begins with a dash after --. " : "")
         }
         return nil
+    }
+
+    /// Whether a word such as -5 may be the value of an option. A verb that takes files accepts no such word as an argument.
+    private static func isNumber(_ word: String, in command: NamedCommand) -> Bool {
+        guard Double(word) != nil else { return false }
+        guard takesFiles(command.type), let index = command.rest.firstIndex(of: word) else { return true }
+        return index > command.rest.startIndex && command.rest[index - 1].hasPrefix("--")
     }
 
     /// Whether one of the words asks for help.

@@ -171,6 +171,18 @@ struct Session: Sendable {
         }
     }
 
+    /// Prints a note about what happens to a job that is not final, if no daemon runs.
+    func noteOpen(_ job: JobRecord) async throws {
+        if job.state.isFinal { return }
+        guard let start = try await startOfMissingDaemon() else { return try noteRunning([job.state]) }
+        switch (job.state, job.cancelRequestedAt) {
+        case (.running, nil): try noteRunning([job.state])
+        case (.running, _):
+            try note("no daemon is running; the job was interrupted and will be cancelled when a daemon starts")
+        default: try note("no daemon is running, so the job does not run. \(start)")
+        }
+    }
+
     static let runningWithoutDaemon =
         "no daemon is running; jobs shown as running were interrupted and run again when halyardd starts"
 

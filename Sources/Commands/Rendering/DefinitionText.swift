@@ -69,7 +69,10 @@ enum DefinitionText {
         try output.table(.facts(facts.map { ($0.name, "\($0.value.decodedString ?? $0.value.string)") }))
     }
 
-    static func write(_ stored: StoredGraphDefinition, now: Timestamp, to output: Output) throws {
+    /// - Parameter needed: The fields that a submission must give by node, besides the parameters.
+    static func write(
+        _ stored: StoredGraphDefinition, needed: [Catalog.NeededField] = [], now: Timestamp, to output: Output
+    ) throws {
         let graph = stored.definition
         try output.line("\("graph definition", .bold) \(graph.name, .bold)  revision \(stored.revision)")
         if let problem = stored.problem { try output.line("\("refused: \(problem)", .red)") }
@@ -79,6 +82,16 @@ enum DefinitionText {
             try output.line("\("parameters, in the order of the arguments", .bold)")
             try output.table(
                 .facts(graph.parameters.map { ($0.name, "\($0.node).\($0.field)") }))
+        }
+        if !needed.isEmpty {
+            try output.line("\("fields that nodes need, as node.field=VALUE", .bold)")
+            try output.table(
+                Table(
+                    needed,
+                    [
+                        .init { "\($0.node).\($0.field)" }, .init { "\($0.type)" },
+                        .init(shrinks: true) { "\($0.summary)" },
+                    ]))
         }
         try output.line("\("nodes", .bold)")
         try output.table(

@@ -6,20 +6,26 @@ enum ProgressText {
     static func amount(_ progress: OperationProgress) -> String {
         let done = AmountText.amount(progress.completed, unit: progress.unit)
         guard let total = progress.total else { return done }
-        return "\(done) of \(AmountText.amount(total, unit: progress.unit))"
+        let all = AmountText.amount(total, unit: progress.unit)
+        // The unit is written once, unless the two differ.
+        let unit = all.firstIndex(of: " ").map { all[$0...] } ?? ""
+        return "\(done.hasSuffix(unit) ? done.dropLast(unit.count) : done[...]) of \(all)"
     }
 
     static func line(_ progress: OperationProgress) -> StyledText {
         guard let fraction = fraction(progress) else { return "\(amount(progress))" }
-        if progress.unit == "percent" { return "\(percent(fraction))" }
+        if progress.unit == percentUnit { return "\(percent(fraction))" }
         return "\(percent(fraction)) (\(amount(progress)))"
     }
 
     /// - Parameter rate: Units per second; nil if it is not known yet.
     static func line(_ progress: OperationProgress, rate: Double?) -> StyledText {
         var text = StyledText()
-        if let fraction = fraction(progress) { text += "\(bar(fraction), .blue) \(percent(fraction))  " }
-        text += "\(amount(progress))"
+        let isPercent = progress.unit == percentUnit
+        if let fraction = fraction(progress) {
+            text += "\(bar(fraction), .blue) \(padded(percent(fraction)))\(isPercent ? "" : "  ")"
+        }
+        if !isPercent || progress.total == nil { text += "\(amount(progress))" }
         guard let rate, rate > 0 else { return text }
         text += "  \(AmountText.amount(Int64(rate.rounded()), unit: progress.unit))/s"
         if let total = progress.total, total > progress.completed {
@@ -35,6 +41,7 @@ enum ProgressText {
         return min(1, max(0, Double(progress.completed) / Double(total)))
     }
 
+    private static let percentUnit = "percent"
     private static let barWidth = 20
 
     private static func bar(_ fraction: Double) -> String {
@@ -49,8 +56,10 @@ enum ProgressText {
     }
 
     /// Rounds down, so that 100 % means complete.
-    private static func percent(_ fraction: Double) -> String {
-        let number = String(Int(fraction * 100))
-        return String(repeating: " ", count: max(0, 3 - number.count)) + number + " %"
+    private static func percent(_ fraction: Double) -> String { "\(Int(fraction * 100)) %" }
+
+    /// A percentage as wide as `100 %`, since it changes in place.
+    private static func padded(_ percent: String) -> String {
+        String(repeating: " ", count: max(0, 5 - percent.count)) + percent
     }
 }

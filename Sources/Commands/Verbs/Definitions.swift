@@ -44,7 +44,10 @@ extension Halyard {
                     let kind = set.kinds.first { $0.name == stored.definition.kind }
                     try session.print(stored) { try DefinitionText.write(stored, kind: kind, now: session.now, to: $0) }
                 } else if let stored = set.graphs.first(where: { $0.definition.name == name }) {
-                    try session.print(stored) { try DefinitionText.write(stored, now: session.now, to: $0) }
+                    let needed = Catalog(set).neededFields(ofGraph: name)
+                    try session.print(stored) {
+                        try DefinitionText.write(stored, needed: needed, now: session.now, to: $0)
+                    }
                 } else {
                     try UnknownName.check("definition", name, among: set.names, see: "halyard definitions list")
                 }

@@ -9,10 +9,11 @@ extension Halyard {
             discussion: """
                 Arguments fill the input fields of the definition (or the parameters of the graph definition) in order; \
                 field=value sets a field by name. Text is used unchanged; numbers, true, false, objects and arrays are parsed \
-                as JSON if the field has that type. To see the fields: halyard definitions show NAME
+                as JSON if the field has that type. A field of the type strings takes all remaining arguments if it is the last one, \
+                and may be set several times. To see the fields: halyard definitions show NAME
 
                 A file outside the daemon's roots is copied into its spool; a file that --input names is copied only with --copy. \
-                - is standard input.
+                A file in a field of the type strings is never copied. - is standard input.
 
                 Prints the number of each job. When the command returns, the jobs are on disk. With --wait it prints how each job \
                 ended, and on standard error why a job failed; the exit code is the outcome: 0 all succeeded, 1 failed, \
@@ -176,11 +177,19 @@ extension Halyard {
                 failure.details.append("Add --copy to have it copied.")
                 throw failure
             }
-            if case .refused(let problem) = answer, problem.code == .invalidInput, self.input == nil,
-                let usage = Self.usage(of: name, in: try await session.definitions(for: name))
-            {
+            if case .refused(let problem) = answer, problem.code == .invalidInput, self.input == nil {
+                let usage = Catalog(try await session.definitions(for: name)).usage(of: name)
                 var failure = CommandFailure(problem)
-                failure.details.append("Write: \(usage). See: halyard definitions show \(name)")
+                if !usage.isEmpty {
+                    failure.details.append(
+                        "Write: halyard enqueue \(name) \(usage.joined(separator: " ")). See: halyard definitions show \(name)"
+                    )
+                }
+                throw failure
+            }
+            if case .refused(let problem) = answer, problem.code == .unknownDefinition {
+                var failure = CommandFailure(problem)
+                failure.details.append("See: halyard definitions")
                 throw failure
             }
             let receipt = try answer.report(in: session)
@@ -188,21 +197,6 @@ extension Halyard {
                 try session.note("the daemon will read \(file.path) itself; the file must be inside its roots")
             }
             return receipt
-        }
-
-        /// Returns the call with all fields up to the last required one; nil if no field is required.
-        private static func usage(of name: String, in set: DefinitionSet) -> String? {
-            let fields: [String]
-            if let graph = set.graphs.first(where: { $0.definition.name == name }) {
-                fields = graph.definition.parameters.map(\.name)
-            } else {
-                let kind = set.definitions.first { $0.definition.name == name }?.definition.kind
-                guard let all = set.kinds.first(where: { $0.name == kind })?.fields,
-                    let last = all.lastIndex(where: \.isRequired)
-                else { return nil }
-                fields = all[...last].map(\.name)
-            }
-            return (["halyard enqueue \(name)"] + fields.map { $0.uppercased() }).joined(separator: " ")
         }
     }
 }

@@ -1,6 +1,7 @@
 /// A verb that works in one session, which it only reads unless it is a ``WritingVerb``.
 protocol SessionVerb: Verb {
     static var purpose: Connector.Purpose { get }
+    var common: CommonOptions { get }
 
     func run(in session: Session) async throws -> ExitCode
 }

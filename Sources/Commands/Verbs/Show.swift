@@ -21,7 +21,7 @@ extension Halyard {
             case .job(let id):
                 let detail = try await session.control.job(id)
                 try session.print(detail) { try JobPage(detail: detail, now: session.now).write(to: $0) }
-                try session.noteRunning([detail.job.state])
+                try await session.noteOpen(detail.job)
             }
             return .success
         }

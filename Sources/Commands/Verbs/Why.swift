@@ -25,7 +25,8 @@ extension Halyard {
                 let lines = WaitText.lines(explanation, start: start, now: session.now)
                 for line in lines { try output.line(line) }
             }
-            try session.noteRunning([explanation.state])
+            // The reasons already say that no daemon runs.
+            if explanation.state == .running { try await session.noteOpen(try await session.control.job(job).job) }
             return .success
         }
     }

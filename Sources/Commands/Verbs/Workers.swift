@@ -65,12 +65,13 @@ extension Halyard {
             @Option(help: ArgumentHelp("How long a job may run; default: 1m.", valueName: "duration"))
             var timeout: String?
 
+            @Flag(help: "Print the results as a JSON array.")
+            var json = false
+
             @Argument(
                 parsing: .postTerminator,
                 help: ArgumentHelp("The program and its arguments, after --.", valueName: "command"))
             var command: [String] = []
-
-            @OptionGroup var common: CommonOptions
 
             func validate() throws {
                 if command.isEmpty {
@@ -94,23 +95,43 @@ extension Halyard {
             }
 
             func run(in surroundings: Surroundings) async throws -> ExitCode {
+                do {
+                    return try check(in: surroundings)
+                } catch let problem as WorkerConformance.UnknownKind {
+                    let nearest = NearestName.unknown("kind", problem.kind, among: problem.announced)
+                    throw CommandFailure(
+                        .usage,
+                        "--kind: \(nearest)\(nearest.hasSuffix("?") ? "" : ".") The program announces \(problem.announced.joined(separator: ", "))."
+                    )
+                }
+            }
+
+            private func check(in surroundings: Surroundings) throws -> ExitCode {
                 var conformance = WorkerConformance(command: command, kind: kind)
                 if let settings { conformance.settings = try Self.json(settings, of: "--settings") }
                 if let input { conformance.input = try Self.json(input, of: "--input") }
                 if let limit = timeout.flatMap({ Duration(human: $0) }) { conformance.attemptLimit = limit }
                 var results: [WorkerConformance.Result] = []
-                let isLive = surroundings.output.isTerminal && !common.json
+                let isLive = surroundings.output.isTerminal && !json
+                // All other checks are skipped for the same reason if the program does not introduce itself.
+                var hasIntroduction = true
                 let hasPassed = try conformance.run { name in
                     // The line stays, since the program may write its errors to the same terminal.
-                    if isLive { try surroundings.output.line("\("checking", .dim) \(name)") }
+                    if isLive, hasIntroduction { try surroundings.output.line("\("checking", .dim) \(name)") }
                     try surroundings.output.flush()
                 } _: { result in
+                    if results.isEmpty { hasIntroduction = result.verdict == .passed }
                     results.append(result)
-                    if common.json { return }
+                    if json || !hasIntroduction && results.count > 1 { return }
                     try surroundings.output.line(Self.line(result))
                     try surroundings.output.flush()
                 }
-                if common.json {
+                if !hasIntroduction, !json {
+                    try surroundings.output.line(
+                        "skipped \(AmountText.count(results.count - 1, "check")), since the program did not introduce itself"
+                    )
+                }
+                if json {
                     let json = JSONWriter.text {
                         $0.array(results) { result, writer in Self.write(result, to: &writer) }
                     }

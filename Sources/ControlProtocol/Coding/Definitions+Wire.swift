@@ -12,7 +12,10 @@ extension DefinitionSet: WireRecord {
 /// Encoded as the definition's own fields plus `id`, `revision`, `updated_at` and `problem`.
 extension StoredDefinition: WireRecord {
     init(_ fields: inout some RecordFields<Self>) throws(ShapeProblem) {
-        let definition = try fields.part(Definition.fieldNames, \.definition, Definition.init)
+        let definition = try fields.part(Definition.fieldNames, \.definition) { json throws(ShapeProblem) in
+            // The daemon that answers may be of a later release.
+            try Definition(json: json, name: nil, at: [], acceptsUnknownTypes: true)
+        }
         try self.init(
             id: DefinitionID(fields("id", \.id.rawValue)), revision: fields("revision", \.revision),
             definition: definition, updatedAt: fields("updated_at", \.updatedAt), problem: fields("problem", \.problem))

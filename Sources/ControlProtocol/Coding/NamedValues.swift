@@ -42,6 +42,14 @@ extension DefinitionLine.Change: NamedWireValue { static var concept: String { "
 extension InputField.Shape: NamedWireValue {
     public static var allCases: [Self] { [.string, .integer, .number, .boolean, .object, .array, .size, .duration] }
     static var concept: String { "shape" }
+
+    /// Reads the name of a shape that only a later release knows as ``any``.
+    public init(json: JSONText) throws(ShapeProblem) {
+        guard let name = json.decodedString else {
+            throw ShapeProblem("expected the name of a \(Self.concept), found \(json.shape.phrase)")
+        }
+        self = Self(rawValue: name) ?? .any
+    }
 }
 
 extension JobFilter.Order: NamedWireValue {

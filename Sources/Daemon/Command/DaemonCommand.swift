@@ -23,8 +23,8 @@ public struct DaemonCommand: ParsableCommand {
                70  Halyard has a bug.
                73  The control socket cannot be created.
                74  Reading or writing failed, or a file or folder is missing; a restart may help.
-               75  Not possible now: another process holds the database or the home, the database's server cannot be \
-                   reached, another daemon has the same daemon-id, or the disk is full.
+               75  Not possible now: another process holds the database or the home, the database's server cannot be reached, \
+            another daemon has the same daemon-id, or the disk is full.
                78  The configuration or the database must be corrected first; a restart does not help.
             """,
         version: Version.current)

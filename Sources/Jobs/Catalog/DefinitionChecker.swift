@@ -35,7 +35,8 @@ struct DefinitionChecker {
         if let program = definition.program {
             kind = KindEntry(
                 program.description(of: kind.description),
-                isOpen: program.fields == nil && program.standardInput == .json)
+                isOpen: program.fields == nil && program.standardInput == .json,
+                lists: ProgramField.lists(among: program.fields ?? []))
         }
         if (definition.program != nil) != (definition.kind == ProgramDefinition.kind) {
             problems.append(.badProgram(isMissing: definition.program == nil))

@@ -172,7 +172,7 @@ extension DefinitionProblem.Reason: CustomStringConvertible {
         case .weightOutOfRange(let weight):
             (["weight"], "weight: expected 1 to \(QueueSettings.maxWeight), found \(weight)")
         case .unknownKind(let kind, let known):
-            (["kind"], NearestName.unknown("kind", kind, among: known, listing: "the kinds are"))
+            (["kind"], unknownKindMessage(kind, known))
         case .unknownQueue(let queue, let known): (["queue"], unknownQueueMessage(queue, known))
         case .badRetryPolicy(let problem): (["retry"] + problem.path, "retry.\(problem)")
         case .badTimeout(let timeout):
@@ -235,6 +235,11 @@ extension DefinitionProblem.ParameterReason: CustomStringConvertible {
         case .sameField(let other): "it sets the same field as \"\(other)\"; remove one of them"
         }
     }
+}
+
+private func unknownKindMessage(_ name: String, _ known: [String]) -> String {
+    let text = NearestName.unknown("kind", name, among: known, listing: "the kinds are")
+    return text.hasSuffix("?") ? text : text + "; no worker runs it now, see halyard workers"
 }
 
 private func unknownQueueMessage(_ name: String, _ known: [String]) -> String {

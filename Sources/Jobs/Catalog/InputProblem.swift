@@ -11,6 +11,8 @@ public enum InputProblem: Hashable, Sendable {
     case missingField(String, accepts: String?)
     /// The value of a field has another JSON type than expected.
     case wrongShape(field: String, expected: InputField.Shape, found: JSONShape)
+    /// The value of a field is not a list of strings.
+    case notAList(field: String, found: JSONShape)
     /// The value of a field is not one of the allowed strings.
     case notAChoice(field: String, choices: [String])
     /// The value of a field is outside its range, or is not a size or a duration at all.
@@ -27,7 +29,7 @@ extension InputProblem: CustomStringConvertible {
         switch self {
         case .notAnObject, .tooLarge, .missingField, .refused: ["input"]
         case .unknownField(let field, _), .wrongShape(let field, _, _), .notAChoice(let field, _),
-            .notAnAddress(let field, _):
+            .notAnAddress(let field, _), .notAList(let field, _):
             ["input", field]
         case .outOfRange(let field, _): ["input", field.name]
         }
@@ -47,6 +49,8 @@ extension InputProblem: CustomStringConvertible {
             "the field \"\(name)\" is missing; add it, or a dependency that offers \(accepts)"
         case .wrongShape(let field, let expected, let found):
             "the field \"\(field)\" must be \(expected.phrase), found \(found == expected.jsonShape ? "another kind of number" : found.phrase)"
+        case .notAList(let field, let found):
+            "the field \"\(field)\" must be a list of strings, found \(found.phrase)"
         case .notAChoice(let field, let choices):
             "the field \"\(field)\" must be one of \(choices.joined(separator: ", "))"
         case .outOfRange(let field, let found):
@@ -104,17 +108,19 @@ extension InputField.Shape {
         case .integer: "a whole number"
         case .size: "a size such as 100KiB"
         case .duration: "a duration such as 30s"
-        default: jsonShape.phrase
+        default: jsonShape?.phrase ?? "a value"
         }
     }
 
-    var jsonShape: JSONShape {
+    /// The JSON type of the values; nil if they may have any.
+    var jsonShape: JSONShape? {
         switch self {
         case .string, .size, .duration: .string
         case .integer, .number: .number
         case .boolean: .boolean
         case .object: .object
         case .array: .array
+        case .any: nil
         }
     }
 }
@@ -126,21 +132,27 @@ final class KindEntry: Sendable {
     let isOpen: Bool
     let fields: [String: InputField]
     let required: [InputField]
+    /// The fields that are lists of strings.
+    let lists: Set<String>
 
-    /// - Parameter isOpen: Whether any input is accepted; nil if it is when the kind names no fields.
-    init(_ description: KindDescription, isOpen: Bool? = nil) {
+    /// - Parameters:
+    ///   - isOpen: Whether any input is accepted; nil if it is when the kind names no fields.
+    ///   - lists: The fields that are lists of strings.
+    init(_ description: KindDescription, isOpen: Bool? = nil, lists: Set<String> = []) {
         self.description = description
+        self.lists = lists
         self.isOpen = isOpen ?? description.fields.isEmpty
         fields = Dictionary(description.fields.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         required = description.fields.filter(\.isRequired)
     }
 
     /// Creates an entry that only checks values, and accepts no other fields than these.
-    convenience init(fields: [InputField]) {
+    convenience init(fields: [ProgramField]) {
         self.init(
             KindDescription(
-                name: "", summary: "", inputType: "", outputType: "", accepts: nil, offers: "", fields: fields),
-            isOpen: false)
+                name: "", summary: "", inputType: "", outputType: "", accepts: nil, offers: "",
+                fields: fields.map(\.field)),
+            isOpen: false, lists: ProgramField.lists(among: fields))
     }
 
     var fieldNames: [String] { description.fields.map(\.name) }
@@ -169,7 +181,11 @@ final class KindEntry: Sendable {
     }
 
     private func problem(of field: InputField, _ value: ArraySlice<UInt8>, _ shape: JSONShape) -> InputProblem? {
-        let wrongShape = InputProblem.wrongShape(field: field.name, expected: field.shape, found: shape)
+        if field.shape == .any { return nil }
+        let wrongShape =
+            lists.contains(field.name)
+            ? InputProblem.notAList(field: field.name, found: shape)
+            : .wrongShape(field: field.name, expected: field.shape, found: shape)
         let isCountOfBytes = field.shape == .size && shape == .number
         if shape != field.shape.jsonShape, !isCountOfBytes { return wrongShape }
         switch field.shape {
@@ -196,7 +212,7 @@ final class KindEntry: Sendable {
             if let schemes = field.schemes, !InputField.isAddress(text, schemes) {
                 return .notAnAddress(field: field.name, schemes: schemes)
             }
-        case .string, .number, .boolean, .object, .array: break
+        case .string, .number, .boolean, .object, .array, .any: break
         }
         return nil
     }

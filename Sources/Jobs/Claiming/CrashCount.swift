@@ -22,16 +22,18 @@ package struct CrashCount: Sendable, Hashable {
 
     /// Adds a crash of a job.
     ///
-    /// - Parameter maxCrashes: The number of crashes alone that the job may cause.
+    /// - Parameters:
+    ///   - maxCrashes: The number of crashes alone that the job may cause.
+    ///   - end: The failure of the attempt that ended in this crash.
     /// - Returns: The failure with which the job ends now; nil if the job may run again.
     package mutating func add(
-        of job: JobID, isExplained: Bool, isAlone: Bool, maxCrashes: Int
+        of job: JobID, isExplained: Bool, isAlone: Bool, maxCrashes: Int, end: JobFailure?
     ) -> JobFailure? {
         inARow += 1
         guard isAlone else { return nil }
         if isExplained { alone += 1 } else { unexplainedAlone += 1 }
         return counted > maxCrashes
-            ? .crashed(job, times: alone + unexplainedAlone, maxCrashes: maxCrashes) : nil
+            ? .crashed(job, times: alone + unexplainedAlone, maxCrashes: maxCrashes, end: end) : nil
     }
 }
 
@@ -54,11 +56,16 @@ extension CrashCount {
 }
 
 extension JobFailure {
-    fileprivate static func crashed(_ job: JobID, times: Int, maxCrashes: Int) -> JobFailure {
-        JobFailure(
+    /// The maximum length of the last crash's description in the failure of a crashed job.
+    private static let maxEndLength = 500
+
+    fileprivate static func crashed(_ job: JobID, times: Int, maxCrashes: Int, end: JobFailure?) -> JobFailure {
+        let text = end?.message ?? ""
+        let last = text.count > maxEndLength ? text.prefix(maxEndLength) + "…" : text[...]
+        return JobFailure(
             code: Code.crashed,
             message:
-                "The process that ran the job ended \(times == 1 ? "once" : "\(times) times") while only this job was running; max_rescues in the daemon's configuration allows \(maxCrashes) counted \(maxCrashes == 1 ? "crash" : "crashes"). See the job's attempts and the journal, correct the cause, then run the job again with \"halyard retry \(job)\"."
+                "The process that ran the job ended \(times == 1 ? "once" : "\(times) times") while only this job was running; max_rescues in the daemon's configuration allows \(maxCrashes) counted \(maxCrashes == 1 ? "crash" : "crashes"). See the job's attempts and the journal, correct the cause, then run the job again with \"halyard retry \(job)\".\(last.isEmpty ? "" : " The last time: \(last)")"
         )
     }
 

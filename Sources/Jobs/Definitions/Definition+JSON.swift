@@ -24,9 +24,25 @@ extension Definition: JSONShaped {
     ///   of a map.
     /// - Throws: ``ShapeProblem`` with the path and the remedy.
     public init(json: JSONText, name: String?, at path: [String]) throws(ShapeProblem) {
+        try self.init(json: json, name: name, at: path, acceptsUnknownTypes: false)
+    }
+
+    /// Parses a definition that may be of a later release.
+    ///
+    /// - Parameter acceptsUnknownTypes: Whether an input field of a type that this release does not know accepts any
+    ///   value.
+    /// - Throws: ``ShapeProblem`` with the path and the remedy.
+    package init(
+        json: JSONText, name: String?, at path: [String], acceptsUnknownTypes: Bool
+    ) throws(ShapeProblem) {
         let fields = try JSONFields(json, at: path)
-        let isProgram = fields["kind"]?.decodedString == ProgramDefinition.kind
+        let kind = fields["kind"]?.decodedString
+        let isProgram = kind == ProgramDefinition.kind
         if !isProgram, let name = ProgramDefinition.fieldNames.first(where: { fields[$0] != nil }) {
+            // A definition with fields of a program and nearly this kind has a mistyped kind.
+            if let kind, NearestName.nearest(to: kind, among: [ProgramDefinition.kind]) != nil {
+                throw fields.problem("kind", NearestName.unknown("kind", kind, among: [ProgramDefinition.kind]))
+            }
             throw fields.problem(name, "is allowed only with kind: \(ProgramDefinition.kind); remove it")
         }
         try fields.allowOnly(isProgram ? Self.fieldNames : Self.commonFieldNames)
@@ -37,7 +53,7 @@ extension Definition: JSONShaped {
             priority: try fields.priority("priority") ?? .normal, timeout: try fields.duration("timeout"),
             input: try fields.objectText("input") ?? .emptyObject)
         if let text = fields["retry"] { retry = try RetryPolicy(json: text, at: path + ["retry"]) }
-        if isProgram { program = try ProgramDefinition(fields) }
+        if isProgram { program = try ProgramDefinition(fields, acceptsUnknownTypes: acceptsUnknownTypes) }
     }
 
     /// The JSON that ``init(json:at:)`` parses; fields without a value are left out.

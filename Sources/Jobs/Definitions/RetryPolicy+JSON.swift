@@ -19,6 +19,10 @@ extension RetryPolicy: JSONShaped {
     ///
     /// - Throws: ``ShapeProblem`` with the path and the remedy.
     public init(json: JSONText, at path: [String]) throws(ShapeProblem) {
+        guard json.shape == .object else {
+            throw ShapeProblem(
+                path: path, message: "expected an object, found \(json.shape.phrase); write {tries: 5}")
+        }
         let fields = try JSONFields(
             json, at: path,
             known: ["tries", "delay", "initial", "multiplier", "cap", "delays", "jitter", "on"],

@@ -137,6 +137,8 @@ public struct InputField: Sendable, Hashable, Codable {
         case size
         /// A duration: a string such as `1h30m`; see ``HumanDuration``.
         case duration
+        /// A type of a later release, of which this one knows nothing; every value is accepted.
+        case any
     }
 
     /// The name of the field in the JSON object.

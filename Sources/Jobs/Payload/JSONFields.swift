@@ -157,9 +157,22 @@ public struct JSONFields {
     public func elements(_ name: String) throws(ShapeProblem) -> [JSONText]? {
         guard let value = self[name] else { return nil }
         guard let elements = value.elements else {
-            throw problem(name, "expected a list, found \(value.shape.phrase)")
+            throw problem(name, "expected a list, found \(value.shape.phrase)\(Self.listRemedy(value))")
         }
         return elements
+    }
+
+    /// How to write a short value as a list; empty if it cannot be an element.
+    private static func listRemedy(_ value: JSONText) -> String {
+        guard value.shape == .string || value.shape == .number, value.bytes.count <= 200 else { return "" }
+        let text = value.decodedString ?? value.string
+        // YAML needs no quotes around these characters.
+        let isPlain =
+            !text.isEmpty
+            && text.utf8.allSatisfy {
+                (0x61...0x7A).contains($0 | 0x20) || (0x30...0x39).contains($0) || "/._-".utf8.contains($0)
+            }
+        return "; write [\(isPlain ? text : value.string)]"
     }
 
     /// A value as shown in messages: the value itself if it is short, otherwise its shape.

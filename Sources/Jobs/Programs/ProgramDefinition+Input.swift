@@ -15,7 +15,7 @@ extension ProgramDefinition {
             throw ProgramInputProblem(description: "\(InputProblem.notAnObject(found: input.shape))")
         }
         guard let fields else { return object }
-        let entry = KindEntry(fields: fields.map(\.field))
+        let entry = KindEntry(fields: fields)
         let (present, problems) = entry.problems(of: input)
         if let problem = problems.first { throw ProgramInputProblem(description: "\(problem)") }
         for field in fields where !present.contains(field.name) {
@@ -139,7 +139,7 @@ extension ProgramField {
         if !isList { return [] }
         guard let elements = value.elements else {
             throw ProgramInputProblem(
-                description: "the field \"\(name)\" must be an array, found \(value.shape.phrase)")
+                description: "the field \"\(name)\" must be a list of strings, found \(value.shape.phrase)")
         }
         guard !elements.isEmpty || !field.isRequired else {
             throw ProgramInputProblem(description: "the list \"\(name)\" is empty; add at least one string")

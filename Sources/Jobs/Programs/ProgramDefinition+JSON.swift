@@ -14,7 +14,9 @@ extension ProgramDefinition: JSONShaped {
     }
 
     /// Parses the fields of a definition, which may contain others.
-    init(_ fields: JSONFields) throws(ShapeProblem) {
+    ///
+    /// - Parameter acceptsUnknownTypes: Whether a field of a type that this release does not know accepts any value.
+    init(_ fields: JSONFields, acceptsUnknownTypes: Bool = false) throws(ShapeProblem) {
         let words = try fields.required("program", fields.elements("program"))
         let command = try Self.strings(words, at: fields.path + ["program"])
         let result = try fields.word("result", of: ResultForm.allCases.map { ($0.rawValue, $0) }) ?? .none
@@ -22,7 +24,7 @@ extension ProgramDefinition: JSONShaped {
         let standardInput = try fields.word("stdin", of: StandardInput.allCases.map { ($0.rawValue, $0) }) ?? .json
         let declared = try fields["fields"].map { (json) throws(ShapeProblem) in
             try readNamed(json, at: fields.path + ["fields"]) { (json, name, path) throws(ShapeProblem) in
-                try ProgramField(json: json, name: name, at: path)
+                try ProgramField(json: json, name: name, at: path, acceptsUnknownTypes: acceptsUnknownTypes)
             }
         }
         self.init(

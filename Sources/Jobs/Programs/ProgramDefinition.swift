@@ -94,6 +94,9 @@ public struct ProgramField: Hashable, Sendable {
 
     /// The name of the field.
     public var name: String { field.name }
+
+    /// The names of the fields that are lists of strings.
+    static func lists(among fields: [ProgramField]) -> Set<String> { Set(fields.filter(\.isList).map(\.name)) }
 }
 
 /// The limits of one attempt of a program. A value that is nil is the default.

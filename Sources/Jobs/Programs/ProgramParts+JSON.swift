@@ -10,7 +10,7 @@ extension ProgramDefinition.Exit {
             default:
                 throw ShapeProblem(
                     path: path,
-                    message: "expected retry, succeed or {fail: CODE}, found \(JSONFields.found(json))")
+                    message: "expected retry, succeed, {retry: CODE} or {fail: CODE}, found \(JSONFields.found(json))")
             }
             return
         }
@@ -46,7 +46,14 @@ extension ProgramDefinition.Exit {
 /// Written as `{type: string, required: true, default: x, choices: [x, y], summary: …}`. The type `strings` is a list of
 /// strings.
 extension ProgramField {
-    init(json: JSONText, name key: String?, at path: [String]) throws(ShapeProblem) {
+    /// - Parameter acceptsUnknownTypes: Whether a field of a type that this release does not know accepts any value.
+    init(
+        json: JSONText, name key: String?, at path: [String], acceptsUnknownTypes: Bool = false
+    ) throws(ShapeProblem) {
+        guard json.shape == .object else {
+            throw ShapeProblem(
+                path: path, message: "expected an object, found \(json.shape.phrase); write {type: string}")
+        }
         let fields = try JSONFields(
             json, at: path, known: ["name", "type", "required", "default", "choices", "summary"])
         let name = try readName(fields, key: key)
@@ -59,7 +66,9 @@ extension ProgramField {
         let shapes: [InputField.Shape] = [.string, .integer, .number, .boolean, .object, .array]
         var types: [(String, (InputField.Shape, Bool))] = shapes.map { ($0.rawValue, ($0, false)) }
         types.append((Self.list, (.array, true)))
-        let (shape, isList) = try fields.word("type", of: types) ?? (.string, false)
+        let isUnknown = try fields.string("type").map { name in !types.contains { $0.0 == name } } ?? false
+        let (shape, isList) =
+            isUnknown && acceptsUnknownTypes ? (.any, false) : try fields.word("type", of: types) ?? (.string, false)
         self.isList = isList
         var choices: [String]?
         if let elements = try fields.elements("choices") {
@@ -74,7 +83,7 @@ extension ProgramField {
         fallback = fields["default"]?.compact
         guard let fallback else { return }
         if isRequired { throw fields.problem("default", "a required field has no default; remove one of them") }
-        let entry = KindEntry(fields: [field])
+        let entry = KindEntry(fields: [self])
         var object = JSONObject()
         object.append(name, fallback)
         if let problem = entry.problems(of: object.text).problems.first {
@@ -88,7 +97,7 @@ extension ProgramField {
     }
 
     /// The type of a list of strings.
-    private static let list = "strings"
+    static let list = "strings"
 
     /// The type as a definition names it.
     public var typeName: String { isList ? Self.list : field.shape.rawValue }

@@ -129,7 +129,8 @@ extension Writer {
             if crash.others == 0 {
                 var crashes = try earlierCrashes(of: [job.row.job])[job.row.job] ?? CrashCount()
                 failure = crashes.add(
-                    of: job.row.job, isExplained: crash.isExplained, isAlone: true, maxCrashes: maxCrashes)
+                    of: job.row.job, isExplained: crash.isExplained, isAlone: true, maxCrashes: maxCrashes,
+                    end: crash.failure)
             }
             return (EndedAttempt(.crashed, crash.countedFailure), NextStep(afterCrashOf: job, failure: failure))
         }

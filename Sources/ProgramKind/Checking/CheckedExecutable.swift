@@ -37,7 +37,9 @@ struct CheckedExecutable: ~Copyable {
             resolved.append(root)
             if let real = Self.resolved(root) { resolved.append(real) }
         }
-        guard Self.isBeneath(walk.path, resolved) else { throw .outsideRoots(path: walk.path, roots: roots) }
+        guard Self.isBeneath(walk.path, resolved) else {
+            throw .linkLeadsOutside(path: path, place: walk.path, roots: roots)
+        }
         guard let file = walk.takeFile() else { throw .notRegular(path: walk.path) }
         if let problem = Self.scriptProblem(file, walk.path) {
             close(file)

@@ -7,6 +7,8 @@ public enum ExecutableProblem: Error, Sendable, Hashable {
     /// The executable, or the file that it links to, is not beneath a root. The place is the target of a path with
     /// symbolic links, if the target is beneath a root; otherwise nil.
     case outsideRoots(path: String, roots: [String], place: String? = nil)
+    /// The path is beneath a root, but leads through a symbolic link to a place that is not.
+    case linkLeadsOutside(path: String, place: String, roots: [String])
     /// The path contains `..`. The place is where it leads now; nil if it leads nowhere.
     case namesParent(path: String, place: String?)
     /// A system call failed.
@@ -49,6 +51,8 @@ extension ExecutableProblem: CustomStringConvertible {
             "\(path) is not beneath program.roots (\(roots.joined(separator: ", "))); it leads through a symbolic link to \(place), so write \(place) instead"
         case .outsideRoots(let path, let roots, nil):
             "\(path) is not beneath program.roots (\(roots.joined(separator: ", "))); use an executable from there, or add its folder to program.roots in halyard.yaml"
+        case .linkLeadsOutside(let path, let place, let roots):
+            "\(path) leads through a symbolic link to \(place), which is not beneath program.roots (\(roots.joined(separator: ", "))); use an executable from there, or add the folder of \(place) to program.roots in halyard.yaml"
         case .namesParent(let path, let place):
             "\(path) contains \"..\", which is not allowed; write the path without it\(place.map { ", which is \($0)" } ?? "")"
         case .failed(let path, let code):

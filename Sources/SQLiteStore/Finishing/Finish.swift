@@ -61,7 +61,8 @@ extension Writer {
             if crash.others == 0 {
                 var crashes = try earlierCrashes(of: lease.job)
                 failure = crashes.add(
-                    of: lease.job, isExplained: crash.isExplained, isAlone: true, maxCrashes: maxCrashes)
+                    of: lease.job, isExplained: crash.isExplained, isAlone: true, maxCrashes: maxCrashes,
+                    end: crash.failure)
             }
             next = Next(afterCrashOf: running, failure: failure)
         }

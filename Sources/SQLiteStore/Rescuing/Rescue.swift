@@ -23,7 +23,8 @@ extension Writer {
             if lastEnd.isCrash {
                 failure = crashes.add(
                     of: job, isExplained: lastEnd != .unexplained, isAlone: company.isNone,
-                    maxCrashes: request.maxRescues)
+                    maxCrashes: request.maxRescues,
+                    end: EndedAttempt(lastEnd, company, isOnTrial: false).failure)
             }
             let trial = CrashTrials.Trial(of: job, afterCrashes: crashes.inARow)
             let next = Next(afterCrashOf: running, failure: failure)

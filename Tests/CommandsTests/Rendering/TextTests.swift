@@ -55,6 +55,19 @@ import Testing
         #expect(ProgressText.line(progress, rate: 1_048_576).plain == "5.0 MiB  1.0 MiB/s")
     }
 
+    @Test(
+        arguments: [
+            (3, 20, "steps", "15 % (3 of 20 steps)"), (1, 2, "pages", "50 % (1 of 2 pages)"),
+            (5, 100, "percent", "5 %"), (8 << 20, 64 << 20, "bytes", "12 % (8.0 of 64.0 MiB)"),
+            (512, 2048, "bytes", "25 % (512 B of 2.0 KiB)"), (3, 0, "steps", "3 of 0 steps"),
+        ] as [(Int64, Int64, String, String)])
+    func progressNamesItsUnitOnce(completed: Int64, total: Int64, unit: String, text: String) {
+        let progress = OperationProgress(completed: completed, total: total, unit: unit)
+        #expect(ProgressText.line(progress).plain == text)
+        guard unit == "percent" else { return }
+        #expect(ProgressText.line(progress, rate: nil).plain.hasSuffix("   5 %"))
+    }
+
     @Test func aTableNarrowsItsWidestColumnFirst() {
         let table = Table(
             [7],

@@ -107,6 +107,32 @@ import Testing
             "\(run.errors)")
     }
 
+    @Test func whatAGraphNeedsIsWritten() async throws {
+        let shop = try await Workshop()
+        _ = try await shop.run(
+            "definitions", "apply", "-",
+            input:
+                "graphs:\n  pair: {nodes: {m: {definition: upload}, n: {definition: unfurl, input: {url: 'http://a/'}}}}\n"
+        )
+        let run = try await shop.run("enqueue", "pair")
+        #expect(run.code == .data)
+        #expect(
+            run.errors.hasSuffix(
+                "\n  Write: halyard enqueue pair m.url=VALUE. See: halyard definitions show pair\n"), "\(run.errors)")
+        let show = try await shop.run("definitions", "show", "pair")
+        #expect(
+            show.output.contains("fields that nodes need, as node.field=VALUE\n  m.url  string  Where to.\n"),
+            "\(show.output)")
+        #expect(try await shop.run("enqueue", "pair", "m.url=http://b/").code == .success)
+        #expect(!(try await shop.run("definitions", "show", "save-link").output.contains("nodes need")))
+    }
+
+    @Test func anUnknownDefinitionNamesTheList() async throws {
+        let run = try await Workshop().run("enqueue", "nosuch")
+        #expect(run.code == .noInput)
+        #expect(run.errors.hasSuffix("\n  See: halyard definitions\n"), "\(run.errors)")
+    }
+
     @Test func aFolderIsNotOneFile() async throws {
         let shop = try await Workshop()
         try FileManager.default.createDirectory(

@@ -47,6 +47,29 @@ import Testing
                 "The job was interrupted and will be cancelled when a daemon starts. \(Self.start)"))
     }
 
+    @Test func aJobThatIsCancelledIsNotSaidToRunAgain() async throws {
+        let shop = try await shop()
+        _ = try await shop.run("cancel", "1")
+        for verb in ["show", "why"] {
+            let run = try await shop.run(verb, "1")
+            #expect(
+                run.errors
+                    == "halyard: no daemon is running; the job was interrupted and will be cancelled when a daemon starts\n"
+            )
+        }
+    }
+
+    @Test(arguments: [[], ["--after", "2"], ["--in", "1h"]])
+    func aJobThatWaitsIsSaidToNeedADaemon(options: [String]) async throws {
+        let shop = try await shop()
+        _ = try await shop.run(["enqueue", "unfurl", "http://c/"] + options)
+        let show = try await shop.run("show", "3")
+        #expect(show.errors == "halyard: no daemon is running, so the job does not run. \(Self.start)\n")
+        // The reasons already contain it.
+        let why = try await shop.run("why", "3")
+        #expect(why.errors.isEmpty && why.output.contains("no daemon runs. Start halyardd"))
+    }
+
     @Test func theStatusSaysWhatHappensToInterruptedJobs() async throws {
         let shop = try await shop()
         let status = try await shop.run("status")

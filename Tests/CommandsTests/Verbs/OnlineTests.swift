@@ -94,7 +94,7 @@ import Testing
             async let lines = shop.run(["watch", "1"], output: output)
             await output.waitFor("▶ running")
             daemon.report(JobID(1), OperationProgress(completed: 1 << 20, total: 4 << 20, unit: "bytes"))
-            await output.waitFor("25 %  1.0 MiB of 4.0 MiB")
+            await output.waitFor("25 %  1.0 of 4.0 MiB")
             try await daemon.finish(job, .succeeded(Self.value))
             let run = try await lines
             #expect(run.code == .success)

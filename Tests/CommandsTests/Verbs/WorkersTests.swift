@@ -21,6 +21,21 @@ import Testing
         )
     }
 
+    @Test func checksThatWereSkippedTogetherAreOneLine() async {
+        let (_, output) = await Self.test(["--", "sh", "-c", "exit 3"])
+        #expect(output.split(separator: "\n").count == 2)
+        #expect(output.hasSuffix("\nskipped 18 checks, since the program did not introduce itself\n"), "\(output)")
+    }
+
+    @Test func aKindThatIsNotAnnouncedIsAUsageError() async {
+        let errors = Capture()
+        let (code, output) = await Self.test(["--kind", "nope", "--", binary("SampleWorker")], errors: errors)
+        #expect(code == .usage)
+        #expect(!output.contains("failed"))
+        #expect(
+            errors.text.hasPrefix("halyard: --kind: unknown kind \"nope\". The program announces "), "\(errors.text)")
+    }
+
     /// A pipe and `--json` get only the results.
     @Test func theRunningCheckIsShownOnATerminal() async {
         let arguments = ["--", "sh", "-c", "exit 3"]
@@ -59,11 +74,11 @@ import Testing
     }
 
     private static func test(
-        _ arguments: [String], terminal: (width: Int, height: Int)? = nil
+        _ arguments: [String], terminal: (width: Int, height: Int)? = nil, errors: Capture = Capture()
     ) async -> (ExitCode, String) {
         let output = Capture()
         let code = await HalyardCommandLine.run(
-            ["workers", "test"] + arguments, in: .captured(output: output, errors: Capture(), terminal: terminal))
+            ["workers", "test"] + arguments, in: .captured(output: output, errors: errors, terminal: terminal))
         return (code, output.text)
     }
 }

@@ -16,6 +16,32 @@ import Testing
                 """)
     }
 
+    /// The answers of a later release.
+    @Test func aFieldOfAnUnknownTypeAcceptsAnyValue() throws {
+        let field = try InputField(
+            json: text(#"{"name":"f","shape":"matrix","required":true,"from_dependency":false,"summary":""}"#))
+        #expect(field.shape == .any)
+        let stored = try StoredDefinition(
+            json: text(
+                #"{"id":1,"name":"a","kind":"program","program":["/bin/a","{f}"],"fields":{"f":{"type":"matrix"}},"revision":1,"updated_at":"2024-02-29T00:00:00.001Z"}"#
+            ))
+        #expect(stored.definition.program?.fields?.map(\.field.shape) == [.any])
+        let program = KindDescription(
+            name: "program", summary: "", inputType: "", outputType: "", accepts: nil, offers: "", fields: [])
+        let catalog = Catalog(DefinitionSet(kinds: [program], queues: [], definitions: [stored]))
+        #expect(catalog.problems.isEmpty)
+        func input(_ argument: String) throws -> String? {
+            try catalog.input(for: "a", arguments: [argument], sets: [])?.string
+        }
+        #expect(try input("x") == #"{"f":"x"}"#)
+        #expect(try input("[1,2]") == #"{"f":[1,2]}"#)
+        // A document that is applied must be of this release.
+        #expect(throws: ShapeProblem.self) {
+            try Definition(
+                json: text(#"{"name":"a","kind":"program","program":["/bin/a"],"fields":{"f":{"type":"matrix"}}}"#))
+        }
+    }
+
     @Test func problemIsWrittenByRFC9457() {
         #expect(
             ControlProblem(.notFound, "There is no job 7.", details: ["x"]).json.string == """

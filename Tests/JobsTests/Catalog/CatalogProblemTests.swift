@@ -47,7 +47,7 @@ import Testing
     @Test func whatIsFarFromEveryNameGetsTheList() {
         #expect(
             problems(Definition(name: "a", kind: "downloading")) == [
-                #"definition "a": unknown kind "downloading"; the kinds are collect, echo, fetch, find, raw, store"#
+                #"definition "a": unknown kind "downloading"; the kinds are collect, echo, fetch, find, raw, store; no worker runs it now, see halyard workers"#
             ])
         #expect(
             problems(Definition(name: "a", kind: "find", queue: "elsewhere")) == [

@@ -26,10 +26,19 @@ import Testing
 
     @Test func theFailureNamesTheSettingAndTheRemedy() throws {
         var count = CrashCount(alone: 2)
-        #expect(count.add(of: JobID(7), isExplained: true, isAlone: false, maxCrashes: 2) == nil)
-        let failure = count.add(of: JobID(7), isExplained: true, isAlone: true, maxCrashes: 2)
+        let end = JobFailure(code: "crashed", message: "The worker broke the protocol: line 3: invalid JSON.")
+        #expect(count.add(of: JobID(7), isExplained: true, isAlone: false, maxCrashes: 2, end: end) == nil)
+        let failure = count.add(of: JobID(7), isExplained: true, isAlone: true, maxCrashes: 2, end: end)
+        #expect(try #require(failure).message.hasSuffix(" The last time: \(end.message)"))
         #expect(try #require(failure).message.contains("ended 3 times"))
         #expect(try #require(failure).message.contains("max_rescues"))
         #expect(try #require(failure).message.contains("\"halyard retry 7\""))
+    }
+
+    @Test func theLastCrashIsCutInTheFailure() throws {
+        var count = CrashCount()
+        let end = JobFailure(code: "crashed", message: String(repeating: "x", count: 5000))
+        let failure = count.add(of: JobID(7), isExplained: true, isAlone: true, maxCrashes: 0, end: end)
+        #expect(try #require(failure).message.hasSuffix(" The last time: \(String(repeating: "x", count: 500))…"))
     }
 }

@@ -46,7 +46,30 @@ import Testing
         ),
         (#"{"name":"x","kind":"x","input":[1]}"#, "input: expected an object, found an array"),
         (#"{"name":"x","kind":"x","retry":{"tries":0}}"#, "retry.tries: expected 1 to 1000, found 0"),
-        (#"{"name":"x","kind":"x","retry":5}"#, "retry: expected an object, found a number"),
+        (#"{"name":"x","kind":"x","retry":5}"#, "retry: expected an object, found a number; write {tries: 5}"),
+        (
+            #"{"name":"x","kind":"programs","program":["/bin/a"]}"#,
+            #"kind: unknown kind "programs"; did you mean "program"?"#
+        ),
+        (
+            #"{"name":"x","kind":"upload","program":["/bin/a"]}"#,
+            "program: is allowed only with kind: program; remove it"
+        ),
+        (
+            #"{"name":"x","kind":"program","program":"/opt/x"}"#,
+            "program: expected a list, found a string; write [/opt/x]"
+        ),
+        (
+            #"{"name":"x","kind":"program","program":"/opt/x: y"}"#,
+            #"program: expected a list, found a string; write ["/opt/x: y"]"#
+        ),
+        (
+            #"{"name":"x","kind":"program","program":{}}"#, "program: expected a list, found an object"
+        ),
+        (
+            #"{"name":"x","kind":"program","program":["/bin/a"],"fields":{"f":"string"}}"#,
+            "fields.f: expected an object, found a string; write {type: string}"
+        ),
     ])
     func badDefinitionIsRefused(text: String, message: String) {
         let problem = #expect(throws: ShapeProblem.self) { try Definition(json: Fixtures.json(text)) }
@@ -64,7 +87,7 @@ import Testing
         ),
         (
             #"{"name":"g","nodes":{"a":{"definition":"d","after":"b"}}}"#,
-            "nodes.a.after: expected a list, found a string"
+            "nodes.a.after: expected a list, found a string; write [b]"
         ),
         (
             #"{"name":"g","nodes":{"a":{"definition":"d","after":[1]}}}"#,

@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"[]"#, "expected an object, found an array"),
+        (#"[]"#, "expected an object, found an array; write {tries: 5}"),
         (#"{"attempts":3}"#, #"attempts: unknown field "attempts"; it is now called "tries""#),
         (#"{"trise":3}"#, #"trise: unknown field "trise"; did you mean "tries"?"#),
         (

@@ -90,7 +90,7 @@ import Testing
         ),
         (
             #"{"program":["/bin/a"],"exit":{"1":"ignore"}}"#,
-            "exit.1: expected retry, succeed or {fail: CODE}, found \"ignore\""
+            "exit.1: expected retry, succeed, {retry: CODE} or {fail: CODE}, found \"ignore\""
         ),
         (
             #"{"program":["/bin/a"],"exit":{"1":{"fail":"Bad"}}}"#,
@@ -312,7 +312,7 @@ import Testing
         ),
         (
             #"["/bin/a","{tags}"]"#, #"{"default":"a"}"#,
-            "fields.tags.default: the field \"tags\" must be an array, found a string"
+            "fields.tags.default: the field \"tags\" must be a list of strings, found a string"
         ),
         (
             #"["/bin/a","{tags}"]"#, #"{"choices":["a"]}"#,
