@@ -197,14 +197,14 @@ private struct CompiledNode {
 }
 
 extension InputField {
-    /// - `shape`, `type`: the shape and its JSON type.
+    /// - `shape`, `type`: the shape and its JSON type; no type if every value is accepted.
     /// - `wrong`: the sentence about a value of another type, U+0001.
     /// - `choices`, `not_a_choice`; `schemes`, `not_an_address`: the strings that are accepted, and the sentences.
     /// - `min`, `max`, `out_of_range`: the numbers that are accepted, and the sentence about another value, U+0001.
     fileprivate var compiled: JSONText {
         var object = JSONObject()
         object.append("shape", JSONText(string: shape.rawValue))
-        object.append("type", JSONText(string: shape.jsonShape.name))
+        if let type = shape.jsonShape { object.append("type", JSONText(string: type.name)) }
         // No field has the shape null.
         let wrong = InputProblem.wrongShape(field: name, expected: shape, found: .null).description
         object.append("wrong", JSONText(string: wrong.replacingLast(JSONShape.null.phrase, with: EnqueueWords.first)))
