@@ -149,7 +149,12 @@ import Testing
         let (changes, sink) = AsyncStream.makeStream(of: Void.self)
         let observation = store.observe { if case .missed = $0 { sink.yield() } }
         try admin.run(
-            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'halyard listener'")
+            """
+            SELECT pg_terminate_backend(pid, 5000)
+            FROM   pg_stat_activity
+            WHERE  datname = current_database()
+            AND    application_name = 'halyard listener'
+            """)
         _ = await changes.first { _ in true }
         observation.cancel()
         await store.close()

@@ -63,7 +63,12 @@ struct RotationTests {
         let held = try await held(by: daemon)
         // The rotation's state is lost with the process.
         try admin.run(
-            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name LIKE 'halyard %'")
+            """
+            SELECT pg_terminate_backend(pid, 5000)
+            FROM   pg_stat_activity
+            WHERE  datname = current_database()
+            AND    application_name LIKE 'halyard %'
+            """)
         await daemon.store.close()
         #expect(try files()["ready_0"] == before["ready_0"])
         daemon = try await start()

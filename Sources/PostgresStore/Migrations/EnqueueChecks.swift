@@ -128,7 +128,10 @@ extension Migration {
             END IF;
             IF best IS NOT NULL THEN RETURN halyard.worded(nearest, name, best, subject); END IF;
             IF cardinality(known) BETWEEN 1 AND 20 THEN
-                RETURN halyard.worded(listed, name, array_to_string(known, ', '), subject);
+                RETURN halyard.worded(
+                    listed, name,
+                    (SELECT string_agg(other_name, ', ' ORDER BY other_name COLLATE "C")
+                     FROM   unnest(known) AS other_name), subject);
             END IF;
             RETURN halyard.worded(plain, name, NULL, subject);
         END $$;

@@ -10,6 +10,7 @@ extension Migration {
         -- The views call these functions with the permissions of their reader.
         ALTER FUNCTION halyard.tally(bigint) SECURITY DEFINER SET search_path = pg_catalog, pg_temp;
         ALTER FUNCTION halyard.problem_of(text) SECURITY DEFINER SET search_path = pg_catalog, pg_temp;
+        ALTER FUNCTION halyard.home_of(bigint) SECURITY DEFINER SET search_path = pg_catalog, pg_temp;
 
         -- Grants the permissions of the roles that exist. A superuser who has created the roles calls it once.
         CREATE OR REPLACE FUNCTION halyard.grant_roles() RETURNS void LANGUAGE plpgsql AS $$
@@ -26,7 +27,8 @@ extension Migration {
                 GRANT SELECT ON halyard.jobs, halyard.results, halyard.attempts, halyard.queues, halyard.graphs,
                                 halyard.waiting, halyard.definitions, halyard.schedules, halyard.daemons
                 TO halyard_reader;
-                GRANT EXECUTE ON FUNCTION halyard.iso(bigint), halyard.tally(bigint), halyard.problem_of(text)
+                GRANT EXECUTE ON FUNCTION halyard.iso(bigint), halyard.tally(bigint), halyard.problem_of(text),
+                                          halyard.home_of(bigint)
                 TO halyard_reader;
             END IF;
         END $$;

@@ -122,8 +122,9 @@ import Testing
                 """, in: bed)
             #expect(problems == "")
             try await bed.enqueue("print", #"words=["a b", "$(id)", "*"]"#)
-            for refused in [#"words=["-v", "x"]"#, "words=[]", "words=[1]", "words=a"] {
-                let answer = try await bed.halyard("enqueue", "print", refused)
+            for refused in [#"{"words": ["-v", "x"]}"#, #"{"words": []}"#, #"{"words": [1]}"#, #"{"words": "a"}"#] {
+                let input = try bed.folder.write(refused, to: "refused.json")
+                let answer = try await bed.halyard("enqueue", "print", "--input", input)
                 #expect(answer.status != .exited(0), "\(answer)")
                 #expect(answer.errors.contains("words"), "\(answer)")
             }

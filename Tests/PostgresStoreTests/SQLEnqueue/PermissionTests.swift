@@ -107,12 +107,13 @@ struct PermissionTests {
                 let count = "SELECT count(*) FROM halyard.\(view)"
                 #expect(try connection.run(count)[0].string(0) == owner.run(count)[0].string(0), "\(view)")
             }
-            // The views call three functions with the permissions of their reader.
+            // The views call these functions with the permissions of their reader.
             #expect(
                 try permitted(ways, connection)
                     == Set(
                         Self.views.map { "read \($0)" } + [
                             "halyard.iso(bigint)", "halyard.tally(bigint)", "halyard.problem_of(text)",
+                            "halyard.home_of(bigint)",
                         ]))
         }
     }
