@@ -319,7 +319,7 @@ public final class JobRunner: Sendable {
         case .holders where store.capabilities.holders == .one: break
         case .holders:
             handle(LifeLoop.Event.othersChanged)
-            // This holder may have been drained or resumed.
+            // The holder may have been drained or resumed.
             handle(.wake)
         case .condition: conditionLog.note { store.condition }
         case .stopped(let error): handle(.storeFailed(error))

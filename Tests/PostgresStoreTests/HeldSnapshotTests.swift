@@ -164,7 +164,7 @@ import Testing
         while ended < count {
             let some = Array(repeating: NewGraph(isGraph: false, jobs: [job]), count: min(100, count - ended))
             _ = try await store.enqueue(some, now: now)
-            // On a busy machine, the jobs take longer than a life lasts.
+            // The jobs take longer than a life lasts on a busy machine.
             _ = try await store.renew(holder, now: now)
             let claimed = try await store.exchange([], claim: ClaimRequest(slots: 200), by: holder, now: now).claimed
             if claimed.isEmpty { return ended }

@@ -160,7 +160,7 @@ struct RotationTests {
             _ = try await store.enqueue(Array(repeating: graph, count: graphs), now: now)
             var ended = 0
             while isAlone ? ended < 3 * graphs : try await store.counts().open > 0 {
-                // On a busy machine, the jobs take longer than a life lasts.
+                // The jobs take longer than a life lasts on a busy machine.
                 _ = try await store.renew(holder, now: now)
                 let claimed = try await claim(3 * graphs)
                 let finished = try await end(claimed)

@@ -131,7 +131,7 @@ import Testing
                 "\(folder.path)/bin/shell leads through a symbolic link to \(place), which is not"))
         symlink("tool", folder.path + "/bin/link")
         #expect(folder.problem("bin/link", roots: roots) == nil)
-        // On many systems, /bin is a link to /usr/bin.
+        // /bin is a link to /usr/bin on many systems.
         symlink("bin", folder.path + "/short")
         let short = folder.problem("short/tool", roots: roots)
         #expect(short == .outsideRoots(path: folder.path + "/short/tool", roots: roots, place: folder.file))

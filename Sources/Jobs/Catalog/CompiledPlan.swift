@@ -1,7 +1,7 @@
 /// A definition or graph definition in the form in which a database enqueues it without a catalog: everything that a
 /// ``Planner`` would look up, with the sentences of its refusals.
 ///
-/// In the sentences, U+0001 and the following characters stand for parts that are known only when a request is refused.
+/// U+0001 and the following characters in the sentences stand for parts that are known only when a request is refused.
 package struct CompiledPlan: Hashable, Sendable {
     /// The name of the definition or graph definition.
     package let name: String

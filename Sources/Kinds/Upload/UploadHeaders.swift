@@ -103,7 +103,7 @@ extension Upload.Input {
     var fileName: String {
         guard let file = kept?.name ?? file else { return "body" }
         let path = SpooledFile(file)?.suffix ?? file[...]
-        // By bytes, since a combining character after the slash would hide it.
+        // Bytes are split, since a combining character after the slash would hide it.
         var name = path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)).printable } ?? ""
         while name.utf8.count > 255 { name.removeLast() }
         return name.isEmpty || name == "." || name == ".." ? "file" : name

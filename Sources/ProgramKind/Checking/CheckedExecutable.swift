@@ -25,7 +25,7 @@ struct CheckedExecutable: ~Copyable {
         if path.split(separator: "/").contains("..") { throw .namesParent(path: path, place: Self.resolved(path)) }
         if Self.isRoot(path, roots) { throw .notRegular(path: path) }
         guard Self.isBeneath(path, roots) else {
-            // On many systems, /bin is a link to /usr/bin.
+            // /bin is a link to /usr/bin on many systems.
             let place = Self.resolved(path).flatMap { Self.isBeneath($0, roots) ? $0 : nil }
             throw .outsideRoots(path: path, roots: roots, place: place)
         }

@@ -97,7 +97,7 @@ public final class ScheduleRunner: Sendable {
         let observation = store.observe { [weak self] change in
             switch change {
             case .schedules, .missed: self?.wake(isStale: true)
-            // This daemon may have been resumed.
+            // The daemon may have been resumed.
             case .holders: self?.wake(isStale: false)
             case .jobs, .accepted, .work, .queues, .definitions, .condition, .stopped: break
             }

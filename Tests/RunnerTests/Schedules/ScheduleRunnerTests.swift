@@ -33,7 +33,7 @@ import Testing
                 bench.clock.advance(to: bench.minute(1))
                 await rounds.next()
                 try await bench.expectJobs(0)
-                // It looks again later, in case that no notification arrives.
+                // A later look follows, in case no notification arrives.
                 #expect(bench.clock.armed == [bench.minute(2)])
                 bench.isDrained.withLock { $0 = false }
                 bench.clock.advance(to: bench.minute(2))
