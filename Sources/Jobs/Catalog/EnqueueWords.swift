@@ -81,7 +81,7 @@ package enum EnqueueWords {
         .replacing(JSONShape.null.phrase, with: first)
     package static let tooLarge = withNumber(InputProblem.tooLarge(bytes: number).description)
     package static let tooDeep = JSONProblem.tooDeep(limit: JSONText.maxDepth).description
-    /// What a number is called that is not a whole number.
+    /// Messages call a number that is not a whole number so.
     package static let anotherNumber: String = {
         let start = InputProblem.wrongShape(field: first, expected: .integer, found: .null).description
             .replacing(JSONShape.null.phrase, with: "")

@@ -195,8 +195,8 @@ extension Writer {
     }
 
     private enum Statements {
-        /// Of several attempts of one job, only the last one can be running. Found by job: the index of daemons contains
-        /// every row that this one has had and that cannot be removed yet. The arrays are sorted.
+        /// Only the last attempt of a job can be running. Rows are found by job, since the index of daemons contains
+        /// every row that this daemon has had and that cannot be removed yet. The arrays are sorted.
         static let take = Statement(
             """
             DELETE FROM halyard.running

@@ -1,5 +1,5 @@
 extension Migration {
-    /// What definitions and graph definitions compile to (`CompiledPlan` in `Jobs`), so that the function
+    /// Plans are what definitions and graph definitions compile to (`CompiledPlan` in `Jobs`), so that the function
     /// `halyard.enqueue` needs neither a catalog nor a daemon.
     ///
     /// - E1: A plan never changes. A new one replaces it in the transaction that changes the definitions, kinds or queues
