@@ -25,14 +25,14 @@ public struct Argument: Sendable {
     public static func utf8(_ value: [UInt8]?) -> Argument { Argument(bytes: value) }
 
     /// A `bigint[]`.
-    public static func integers(_ values: some Collection<Int64>) -> Argument {
+    public static func integers(_ values: [Int64]) -> Argument {
         var array = ArrayBytes(element: bigint, count: values.count, hasNulls: false, bytesPerElement: 12)
         for value in values { array.append(value) }
         return Argument(bytes: array.bytes)
     }
 
     /// A `bigint[]` with NULLs.
-    public static func integers(_ values: some Collection<Int64?>) -> Argument {
+    public static func integers(_ values: [Int64?]) -> Argument {
         var array = ArrayBytes(element: bigint, count: values.count, hasNulls: true, bytesPerElement: 12)
         for value in values {
             if let value { array.append(value) } else { array.appendNull() }
@@ -41,17 +41,17 @@ public struct Argument: Sendable {
     }
 
     /// A `text[]`.
-    public static func texts(_ values: some Collection<String>) -> Argument {
+    public static func texts(_ values: [String]) -> Argument {
         utf8s(values.map { Array($0.utf8) })
     }
 
     /// A `text[]` with NULLs.
-    public static func texts(_ values: some Collection<String?>) -> Argument {
+    public static func texts(_ values: [String?]) -> Argument {
         utf8s(values.map { $0.map { Array($0.utf8) } })
     }
 
     /// A `text[]` whose elements are already UTF-8; nil for NULL.
-    public static func utf8s(_ values: some Collection<[UInt8]?>) -> Argument {
+    public static func utf8s(_ values: [[UInt8]?]) -> Argument {
         var array = ArrayBytes(element: text, count: values.count, hasNulls: true, bytesPerElement: 36)
         for value in values {
             if let value { array.append(value) } else { array.appendNull() }

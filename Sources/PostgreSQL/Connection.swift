@@ -10,6 +10,7 @@ public final class Connection {
     private var connection: OpaquePointer?
     private let options: ConnectionOptions
     private var prepared: Set<Int> = []
+    private var later: [(statement: Statement, arguments: [Argument], answer: Answer)] = []
     /// The server for people: host, port and database, without a password.
     public let server: String
 
@@ -71,6 +72,7 @@ public final class Connection {
     /// - Throws: ``PostgresError``. The statements before the one that failed are undone too.
     @discardableResult
     public func run(_ sql: String) throws(PostgresError) -> Rows {
+        try runPutOff()
         let connection = try open()
         try sent(halyard_pq_sendQuery(connection, sql))
         return try answer()
@@ -82,20 +84,79 @@ public final class Connection {
     /// - Throws: ``PostgresError``.
     @discardableResult
     public func run(_ statement: Statement, _ arguments: [Argument] = []) throws(PostgresError) -> Rows {
-        let connection = try open()
-        let name = "halyard_\(statement.number)"
-        if !prepared.contains(statement.number) {
-            try sent(halyard_pq_sendPrepare(connection, name, statement.sql, 0, nil))
-            try answer()
-            prepared.insert(statement.number)
+        if later.isEmpty {
+            try prepare(statement)
+            try send(statement, arguments)
+            return try answer()
         }
+        let last = putOff(statement, arguments)
+        try runPutOff()
+        guard let rows = last.rows else { throw PostgresError(.unexpected, message: "The server answered nothing.") }
+        return rows
+    }
+
+    /// Puts a statement off until the next one is run, so that both take one round trip.
+    ///
+    /// If a statement that was put off fails, the next call of ``run(_:_:)`` throws its error and does nothing else
+    /// (``PostgresError/isOfEarlierStatement``).
+    ///
+    /// - Returns: The place of the answer, which is there after the next call of ``run(_:_:)``.
+    @discardableResult
+    public func putOff(_ statement: Statement, _ arguments: [Argument] = []) -> Answer {
+        let answer = Answer()
+        later.append((statement, arguments, answer))
+        return answer
+    }
+
+    /// Forgets the statements that were put off.
+    public func dropPutOff() { later = [] }
+
+    /// Runs the statements that were put off, in one round trip.
+    ///
+    /// - Throws: ``PostgresError``, of the first statement that failed. Those after it did not run.
+    public func runPutOff() throws(PostgresError) {
+        let batch = later
+        if batch.isEmpty { return }
+        later = []
+        for item in batch { try prepare(item.statement) }
+        let connection = try open()
+        try sent(halyard_pq_enterPipelineMode(connection))
+        for item in batch { try send(item.statement, item.arguments) }
+        try sent(halyard_pq_pipelineSync(connection))
+        let deadline = ContinuousClock.now + options.answerTimeout
+        var failure: PostgresError?
+        for (index, item) in batch.enumerated() {
+            let (rows, problem) = try readAnswer(connection, until: deadline)
+            item.answer.rows = rows
+            if let problem, failure == nil { failure = problem.of(earlierStatement: index < batch.count - 1) }
+        }
+        // The end of the pipeline.
+        try awaitResult(connection, until: deadline)
+        let end = halyard_pq_getResult(connection)
+        let isEnd = end != nil && halyard_pq_resultStatus(end) == Int32(HALYARD_PQ_PIPELINE_SYNC)
+        halyard_pq_clear(end)
+        guard isEnd, halyard_pq_exitPipelineMode(connection) == 1 else {
+            throw close(failure?.message ?? message(of: connection), sqlState: failure?.sqlState ?? "")
+        }
+        if let failure { throw failure }
+    }
+
+    private func prepare(_ statement: Statement) throws(PostgresError) {
+        if prepared.contains(statement.number) { return }
+        try sent(halyard_pq_sendPrepare(try open(), statement.name, statement.sql, 0, nil))
+        try answer()
+        prepared.insert(statement.number)
+    }
+
+    private func send(_ statement: Statement, _ arguments: [Argument]) throws(PostgresError) {
+        let connection = try open()
         let lengths = arguments.map { Int32($0.bytes?.count ?? 0) }
         let formats = [Int32](repeating: 1, count: arguments.count)
         let result = withArguments(arguments[...]) { values in
-            halyard_pq_sendQueryPrepared(connection, name, Int32(arguments.count), values, lengths, formats, 1)
+            halyard_pq_sendQueryPrepared(
+                connection, statement.name, Int32(arguments.count), values, lengths, formats, 1)
         }
         try sent(result)
-        return try answer()
     }
 
     /// Whether no transaction is open.
@@ -166,17 +227,26 @@ public final class Connection {
     /// Reads the answer to the last request, up to its end.
     @discardableResult
     private func answer() throws(PostgresError) -> Rows {
-        let connection = try open()
-        let deadline = ContinuousClock.now + options.answerTimeout
+        let (rows, failure) = try readAnswer(try open(), until: ContinuousClock.now + options.answerTimeout)
+        if let failure { throw failure }
+        guard let rows else { throw PostgresError(.unexpected, message: "The server answered nothing.") }
+        return rows
+    }
+
+    /// Reads the answer to one request, up to its end. Throws only if the connection is lost.
+    private func readAnswer(
+        _ connection: OpaquePointer, until deadline: ContinuousClock.Instant
+    ) throws(PostgresError) -> (Rows?, PostgresError?) {
         var last: Rows?
         var failure: PostgresError?
         while true {
             try awaitResult(connection, until: deadline)
             guard let result = halyard_pq_getResult(connection) else { break }
-            let status = halyard_pq_resultStatus(result)
-            switch Int(status) {
+            switch Int(halyard_pq_resultStatus(result)) {
             case Int(HALYARD_PQ_COMMAND_OK), Int(HALYARD_PQ_TUPLES_OK), Int(HALYARD_PQ_EMPTY_QUERY):
                 last = Rows(result)
+            // A statement of the same pipeline has failed before.
+            case Int(HALYARD_PQ_PIPELINE_ABORTED): halyard_pq_clear(result)
             default:
                 failure = failure ?? PostgresError(result: result)
                 halyard_pq_clear(result)
@@ -185,9 +255,7 @@ public final class Connection {
         if halyard_pq_status(connection) != Int32(HALYARD_PQ_CONNECTION_OK) {
             throw close(failure?.message ?? message(of: connection), sqlState: failure?.sqlState ?? "")
         }
-        if let failure { throw failure }
-        guard let last else { throw PostgresError(.unexpected, message: "The server answered nothing.") }
-        return last
+        return (last, failure)
     }
 
     private func awaitResult(_ connection: OpaquePointer, until deadline: ContinuousClock.Instant)
@@ -211,8 +279,15 @@ public final class Connection {
         if let connection { halyard_pq_finish(connection) }
         connection = nil
         prepared = []
+        later = []
         return PostgresError(.lost, sqlState: sqlState, message: message)
     }
+}
+
+/// The answer to a statement that was put off.
+public final class Answer {
+    /// The rows; nil until the server has answered.
+    public internal(set) var rows: Rows?
 }
 
 /// A message that another connection has sent with `NOTIFY`.
@@ -252,6 +327,12 @@ extension PostgresError {
             .refused, sqlState: field(Int(HALYARD_PQ_DIAG_SQLSTATE)) ?? "",
             message: field(Int(HALYARD_PQ_DIAG_MESSAGE)) ?? String(cString: halyard_pq_resultErrorMessage(result)),
             constraint: field(Int(HALYARD_PQ_DIAG_CONSTRAINT)))
+    }
+
+    fileprivate func of(earlierStatement: Bool) -> PostgresError {
+        var error = self
+        error.isOfEarlierStatement = earlierStatement
+        return error
     }
 }
 

@@ -21,6 +21,9 @@ public struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible 
     public let message: String
     /// The constraint that the statement violates; nil for other errors.
     public let constraint: String?
+    /// Whether the statement that failed had been put off, so that the one that was to be run did not run
+    /// (``Connection/putOff(_:_:)``).
+    public internal(set) var isOfEarlierStatement = false
 
     /// Creates an error.
     public init(_ cause: Cause, sqlState: String = "", message: String, constraint: String? = nil) {

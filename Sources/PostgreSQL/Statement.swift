@@ -7,12 +7,15 @@ public final class Statement: Sendable {
     private static let count = Atomic(0)
 
     let sql: String
-    /// The number of the statement within this process, which is part of its name on the server.
+    /// The number of the statement within this process.
     let number: Int
+    /// The name of the statement on the server.
+    let name: String
 
     /// Creates a statement from a constant text.
     public init(_ sql: String) {
         self.sql = sql
         number = Self.count.wrappingAdd(1, ordering: .relaxed).newValue
+        name = "halyard_\(number)"
     }
 }

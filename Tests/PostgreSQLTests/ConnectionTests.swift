@@ -76,6 +76,62 @@ import Testing
         #expect(error?.isConflict == true)
     }
 
+    @Test func statementsThatWerePutOffRunInOrder() throws {
+        let connection = try Connection(to: url)
+        try connection.run("CREATE TABLE t (id bigint)")
+        let insert = Statement("INSERT INTO t SELECT count(*) FROM t RETURNING id")
+        let answers = (0..<3).map { _ in connection.putOff(insert) }
+        #expect(answers.allSatisfy { $0.rows == nil })
+        #expect(try connection.run(Statement("SELECT count(*) FROM t"))[0].integer(0) == 3)
+        #expect(answers.map { $0.rows?.first?.integer(0) } == [0, 1, 2])
+        connection.putOff(insert)
+        #expect(try connection.run("SELECT count(*) FROM t")[0].string(0) == "4")
+        connection.putOff(insert)
+        connection.dropPutOff()
+        try connection.runPutOff()
+        #expect(try connection.run(Statement("SELECT count(*) FROM t"))[0].integer(0) == 4)
+    }
+
+    @Test func aFailureOfAStatementThatWasPutOffStopsTheOthers() throws {
+        let connection = try Connection(to: url)
+        try connection.run("CREATE TABLE t (id bigint CONSTRAINT only_one PRIMARY KEY); INSERT INTO t VALUES (1)")
+        try connection.run("BEGIN")
+        let insert = Statement("INSERT INTO t VALUES ($1::bigint)")
+        connection.putOff(insert, [.integer(2)])
+        let duplicate = connection.putOff(insert, [.integer(1)])
+        let error = #expect(throws: PostgresError.self) { try connection.run(Statement("COMMIT")) }
+        #expect(error?.constraint == "only_one")
+        #expect(error?.isOfEarlierStatement == true)
+        #expect(duplicate.rows == nil)
+        // The transaction was not committed, and the connection is usable.
+        try connection.run("ROLLBACK")
+        #expect(try connection.run(insert, [.integer(2)]).changes == 1)
+        connection.putOff(insert, [.integer(3)])
+        let own = #expect(throws: PostgresError.self) { try connection.run(insert, [.integer(1)]) }
+        #expect(own?.isOfEarlierStatement == false)
+        // Without a transaction of their own, the statements of one round trip are one.
+        #expect(try connection.run("SELECT count(*) FROM t")[0].string(0) == "2")
+    }
+
+    @Test func manyLargeStatementsFitIntoOneRoundTrip() throws {
+        let connection = try Connection(to: url)
+        let echo = Statement("SELECT $1::text")
+        let text = String(repeating: "x", count: 1 << 20)
+        let answers = (0..<32).map { connection.putOff(echo, [.text("\($0)\(text)")]) }
+        try connection.runPutOff()
+        for (index, answer) in answers.enumerated() { #expect(answer.rows?.first?.string(0) == "\(index)\(text)") }
+    }
+
+    @Test func aBackendTerminatedAmongStatementsThatWerePutOffIsALostConnection() throws {
+        let connection = try Connection(to: url)
+        connection.putOff(Statement("SELECT 1"))
+        connection.putOff(Statement("SELECT pg_terminate_backend(pg_backend_pid())"))
+        let error = #expect(throws: PostgresError.self) { try connection.run(Statement("SELECT 2")) }
+        #expect(error?.cause == .lost)
+        #expect(!connection.isOpen)
+        #expect(throws: PostgresError.self) { try connection.run("SELECT 1") }
+    }
+
     @Test func aTerminatedBackendIsALostConnection() throws {
         let connection = try Connection(to: url)
         let other = try Connection(to: url)

@@ -51,6 +51,9 @@ final class AnswerDroppingProxy: Sendable {
         func take() -> Bool { proxy?.isArmed.exchange(false, ordering: .sequentiallyConsistent) ?? false }
     }
 
+    /// The message that a `COMMIT` is complete.
+    private static let committed = Array("C\0\0\0\u{b}COMMIT\0".utf8)
+
     private static func serve(_ client: Int32, _ target: String, _ armed: Armed) {
         let server = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         guard withAddress(target, { connect(server, $0, $1) }) == 0 else {
@@ -60,17 +63,14 @@ final class AnswerDroppingProxy: Sendable {
         }
         let link = Link(client: client, server: server)
         Thread.detachNewThread {
-            while let bytes = receive(client) {
-                // The message of a statement without parameters.
-                if bytes.starts(with: Array("Q\0\0\0\u{b}COMMIT\0".utf8)), armed.take() { link.dropsAnswer() }
-                if !send(bytes, to: server) { break }
-            }
+            while let bytes = receive(client), send(bytes, to: server) {}
             link.end()
         }
         Thread.detachNewThread {
             while let bytes = receive(server) {
                 // The server has answered, so the commit is stored.
-                if link.isDropping || !send(bytes, to: client) { break }
+                if bytes.contains(committed), armed.take() { break }
+                if !send(bytes, to: client) { break }
             }
             link.end()
         }
@@ -80,20 +80,17 @@ final class AnswerDroppingProxy: Sendable {
     private final class Link: Sendable {
         private let client: Int32
         private let server: Int32
-        private let state = Mutex((isDropping: false, ends: 0))
+        private let ends = Mutex(0)
 
         init(client: Int32, server: Int32) {
             self.client = client
             self.server = server
         }
 
-        var isDropping: Bool { state.withLock(\.isDropping) }
-        func dropsAnswer() { state.withLock { $0.isDropping = true } }
-
         func end() {
-            let isLast = state.withLock { state in
-                state.ends += 1
-                return state.ends == 2
+            let isLast = ends.withLock { ends in
+                ends += 1
+                return ends == 2
             }
             for file in [client, server] {
                 shutdown(file, Int32(SHUT_RDWR))

@@ -1,8 +1,8 @@
 // The functions of libpq that Halyard uses.
 //
 // The library is loaded at run time, by the first connection: it brings TLS, Kerberos and LDAP with it, which a machine
-// without PostgreSQL should neither install nor load. Its interface, libpq.so.5, has been stable since 2005, so the
-// declarations are repeated here and a build needs no headers of PostgreSQL.
+// without PostgreSQL should neither install nor load. Its interface, libpq.so.5, only grows, so the declarations are
+// repeated here and a build needs no headers of PostgreSQL. The newest functions came with PostgreSQL 14.
 
 #ifndef CPOSTGRESQL_H
 #define CPOSTGRESQL_H
@@ -26,6 +26,8 @@ enum {
     HALYARD_PQ_COMMAND_OK = 1,
     HALYARD_PQ_TUPLES_OK = 2,
     HALYARD_PQ_FATAL_ERROR = 7,
+    HALYARD_PQ_PIPELINE_SYNC = 10,
+    HALYARD_PQ_PIPELINE_ABORTED = 11,
     HALYARD_PQ_TRANS_IDLE = 0,
     // Fields of an error.
     HALYARD_PQ_DIAG_SQLSTATE = 'C',
@@ -56,6 +58,9 @@ enum {
       (PGconn *c, const char *name, int count, const char *const *values, const int *lengths, const int *formats, \
        int binary), \
       (c, name, count, values, lengths, formats, binary)) \
+    F(int, enterPipelineMode, (PGconn *c), (c)) \
+    F(int, pipelineSync, (PGconn *c), (c)) \
+    F(int, exitPipelineMode, (PGconn *c), (c)) \
     F(int, flush, (PGconn *c), (c)) \
     F(int, consumeInput, (PGconn *c), (c)) \
     F(int, isBusy, (PGconn *c), (c)) \

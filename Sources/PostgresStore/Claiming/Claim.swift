@@ -5,15 +5,17 @@ import StoreParts
 extension Writer {
     /// Claims up to `request.slots` jobs: finds ready jobs, selects among them, and starts those.
     ///
-    /// - Parameter home: The identity of the holder's daemon.
+    /// - Parameters:
+    ///   - shares: The answer to ``putOffShares()``.
+    ///   - home: The identity of the holder's daemon.
     func claim(
-        _ request: ClaimRequest, _ holder: HolderID, home: String, now: Timestamp
+        _ request: ClaimRequest, _ holder: HolderID, shares: Answer, home: String, now: Timestamp
     ) throws(PostgresError) -> [ClaimedJob] {
         var room = ClaimRoom(request)
         if request.slots <= 0 { return [] }
         try knowRunning(holder)
         var claimable: [Int64: Int] = [:]
-        let shares = try readShares(holder)
+        let shares = self.shares(shares, holder)
         // In one order, since taking slots locks the queue.
         for id in known.queues.keys.sorted() {
             guard let queue = known.queues[id], !queue.isRemoved, queue.pausedAt == nil else { continue }

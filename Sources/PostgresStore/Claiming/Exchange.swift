@@ -11,6 +11,7 @@ extension Writer {
         time.steady.notes(wall: now)
         let life = try state(of: holder)
         let finished = try finish(ends, by: holder, home: life.identity, now: now)
+        let shares = try putOffShares()
         var nextDueAt = try self.nextDueAt(now: now)
         if let dueAt = nextDueAt, dueAt <= now {
             try promoteDue(now: now)
@@ -18,7 +19,7 @@ extension Writer {
         }
         var claimed: [ClaimedJob] = []
         if life.isAlive, life.drainedAt == nil, let claim {
-            claimed = try self.claim(claim, holder, home: life.identity, now: now)
+            claimed = try self.claim(claim, holder, shares: shares, home: life.identity, now: now)
             try storeFloors(claimed: claimed.count)
         }
         // When a trial ends, the jobs that it held back may start, although no job becomes due then.

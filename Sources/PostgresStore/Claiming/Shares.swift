@@ -18,11 +18,14 @@ extension Writer {
     /// How long a daemon's wish for slots counts. One that waits for slots claims again before it is over.
     private static let wishLength = Duration.seconds(20)
 
-    /// Reads how the slots of all queues are divided between daemons.
-    func readShares(_ holder: HolderID) throws(PostgresError) -> [Int64: QueueShare] {
+    /// Asks how the slots of all queues are divided between daemons, together with the next statement.
+    func putOffShares() throws(PostgresError) -> Answer { try connection.putOff(Statements.read) }
+
+    /// The shares of all queues in the answer to ``putOffShares()``.
+    func shares(_ answer: Answer, _ holder: HolderID) -> [Int64: QueueShare] {
         var shares: [Int64: QueueShare] = [:]
         let since = time.steady.now - Self.wishLength.milliseconds
-        try run(Statements.read).forEach { row in
+        answer.rows?.forEach { row in
             var share = shares[row.integer(0)] ?? QueueShare()
             let wants = row.optionalInteger(3).map { $0 >= since } ?? false
             if row.integer(1) == holder.rawValue {

@@ -63,25 +63,25 @@ struct NewRows {
 extension Writer {
     func write(_ rows: NewRows, now: Timestamp) throws(PostgresError) {
         if !rows.graphs.isEmpty {
-            try run(
+            try putOff(
                 Statements.graphs, .integers(rows.graphs.map(\.id.rawValue)), .texts(rows.graphs.map(\.name)),
                 .time(now),
                 .integers(rows.graphs.map(\.first)), .integers(rows.graphs.map { Int64($0.jobs) }))
         }
-        try run(
+        try putOff(
             Statements.jobs, .jobs(rows.jobs.map(\.id)), .integers(rows.jobs.map(\.lane)),
             .integers(rows.jobs.map(\.job.definition.rawValue)), .optionalGraphs(rows.jobs.map(\.graph)),
             .texts(rows.jobs.map(\.job.node)), .integers(rows.jobs.map { $0.job.repeats?.rawValue }),
             .integers(rows.jobs.map { Int64($0.job.dependencies.count) }), .time(now),
             .jsons(rows.jobs.map(\.job.input)))
         if !rows.edges.isEmpty {
-            try run(
+            try putOff(
                 Statements.edges, .jobs(rows.edges.map(\.dependent)), .integers(rows.edges.map { Int64($0.position) }),
                 .jobs(rows.edges.map(\.dependency)), .integers(rows.edges.map { Int64($0.condition.rawValue) }))
         }
         if !rows.blocked.isEmpty {
             let pending = Argument.integers(rows.blocked.map { Int64($0.pending) })
-            try connection.run(
+            try connection.putOff(
                 Statements.blocked[half(.blocked)], OpenRow.arguments(rows.blocked.map(\.row)) + [pending])
         }
         try schedule(rows.scheduled)
@@ -91,7 +91,7 @@ extension Writer {
 
     func schedule(_ rows: [OpenRow]) throws(PostgresError) {
         if rows.isEmpty { return }
-        try connection.run(Statements.scheduled[half(.scheduled)], OpenRow.arguments(rows))
+        try connection.putOff(Statements.scheduled[half(.scheduled)], OpenRow.arguments(rows))
     }
 
     /// Inserts ready jobs. Those that return to an earlier place do not follow the order of transactions (S2).
@@ -100,7 +100,7 @@ extension Writer {
         let returned = try rows.map { (row) throws(PostgresError) in
             try lane(row.lane).laneClass.returnsToPlaces ? Int64(0) : nil
         }
-        try connection.run(Statements.ready[half(.ready)], OpenRow.arguments(rows) + [.integers(returned)])
+        try connection.putOff(Statements.ready[half(.ready)], OpenRow.arguments(rows) + [.integers(returned)])
     }
 
     private enum Statements {

@@ -82,11 +82,11 @@ extension Writer {
             if found.pending > count { reduced.append((job, count)) } else { released.append(found.row) }
         }
         if !reduced.isEmpty {
-            try run(Statements.reduce, .jobs(reduced.map(\.job)), .integers(reduced.map(\.by)))
+            try putOff(Statements.reduce, .jobs(reduced.map(\.job)), .integers(reduced.map(\.by)))
         }
         let waiting = Set(reduced.map(\.job))
         bound.removeAll { !waiting.contains($0.job) }
-        if !bound.isEmpty { try run(Statements.bind, .jobs(bound.map(\.job)), .integers(bound.map(\.lane))) }
+        if !bound.isEmpty { try putOff(Statements.bind, .jobs(bound.map(\.job)), .integers(bound.map(\.lane))) }
         try release(released, now: now)
     }
 
@@ -101,7 +101,7 @@ extension Writer {
 
     private func release(_ rows: [OpenRow], now: Timestamp) throws(PostgresError) {
         if rows.isEmpty { return }
-        try run(Statements.delete, .jobs(rows.map(\.job)))
+        try putOff(Statements.delete, .jobs(rows.map(\.job)))
         var ready: [OpenRow] = []
         var scheduled: [OpenRow] = []
         for var row in rows {
@@ -131,7 +131,7 @@ extension Writer {
         for edge in edges where causes[edge.dependent] == nil { causes[edge.dependent] = edge }
         let rows = try run(Statements.lock, .jobs(causes.keys.sorted()))
         if rows.count == 0 { return [] }
-        try run(Statements.delete, .jobs(rows.map { $0.job(0) }))
+        try putOff(Statements.delete, .jobs(rows.map { $0.job(0) }))
         let skipped = rows.map { row in
             let cause = causes[row.job(0)]!
             return SkippedJob(

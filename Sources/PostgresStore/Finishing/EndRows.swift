@@ -84,7 +84,7 @@ extension Writer {
 
     private func recordAttempts(_ rows: [AttemptRow], now: Timestamp) throws(PostgresError) {
         if rows.isEmpty { return }
-        try run(
+        try putOff(
             Statements.attempts, .jobs(rows.map(\.row.job)), .integers(rows.map { Int64($0.row.attempt) }),
             .integers(rows.map { Int64($0.outcome.rawValue) }), .times(rows.map(\.row.startedAt)), .time(now),
             .texts(rows.map(\.failure.code)), .texts(rows.map(\.failure.message)), .jsons(rows.map(\.failure.detail)),
@@ -94,7 +94,7 @@ extension Writer {
     /// Records the results of final jobs, and deletes their checkpoints.
     func recordDone(_ rows: [DoneRow], now: Timestamp) throws(PostgresError) {
         if rows.isEmpty { return }
-        try run(
+        try putOff(
             Statements.done, .jobs(rows.map(\.row.job)), .integers(rows.map { Int64($0.outcome.rawValue) }),
             .integers(rows.map { Int64($0.attempt) }), .integers(rows.map { Int64($0.row.attempt) }),
             .integers(rows.map { Int64($0.row.tries) }), .integers(rows.map { Int64($0.row.rescues) }),

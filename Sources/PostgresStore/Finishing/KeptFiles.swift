@@ -6,7 +6,7 @@ import PostgreSQL
 extension Writer {
     func recordKept(_ jobs: [FinalJob]) throws(PostgresError) {
         if jobs.isEmpty { return }
-        try run(Statements.record, .jobs(jobs.map(\.job)), .texts(jobs.map(\.home)))
+        try putOff(Statements.record, .jobs(jobs.map(\.job)), .texts(jobs.map(\.home)))
     }
 
     /// Reads which of these final jobs have a file as their result, and which daemons keep the files.

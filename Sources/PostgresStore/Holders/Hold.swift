@@ -73,7 +73,7 @@ extension Writer {
     }
 
     func state(of holder: HolderID) throws(PostgresError) -> LifeState {
-        try run(Statements.share, .integer(holder.rawValue))
+        try putOff(Statements.share, .integer(holder.rawValue))
         guard let row = try run(Statements.state, .integer(holder.rawValue), lifeClock).first else {
             return LifeState()
         }

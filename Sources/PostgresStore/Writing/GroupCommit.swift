@@ -81,34 +81,21 @@ final class CommitLoop: RequestHandler {
     }
 
     private func commit(_ batch: [any Request<Writer>], conflicts: Int = 0) {
+        var phase = StoreError.Phase.running
         do throws(PostgresError) {
             try begin(excludesAdding: batch.contains { $0.excludesAdding })
             try run(batch)
             try writer.flush()
-        } catch {
-            undo(after: error)
-            let isCutOff = error.cause != .refused && error.cause != .unexpected
-            if isCutOff || error.isReadOnly { return answer(batch, error, .running) }
-            if batch.count > 1 {
-                for request in batch { commit([request]) }
-            } else if error.isConflict || error.isStale, conflicts < Self.maxConflicts {
-                commit(batch, conflicts: conflicts + 1)
-            } else {
-                answer(batch, error, .running)
-            }
-            return
-        }
-        do throws(PostgresError) {
+            phase = .committing
             try writer.commit()
         } catch {
             undo(after: error)
-            if error.isConflict, conflicts < Self.maxConflicts {
-                for request in batch { commit([request], conflicts: conflicts + 1) }
-                return
+            if error.isOfEarlierStatement { phase = .running }
+            switch phase {
+            case .running: failed(batch, error, conflicts: conflicts)
+            case .committing: uncommitted(batch, error, conflicts: conflicts)
             }
-            answer(batch, error, .committing)
-            // G4: the commit may be stored.
-            return observers.tell([.missed])
+            return
         }
         let changes = writer.takeChanges()
         observers.tell(changes)
@@ -121,6 +108,29 @@ final class CommitLoop: RequestHandler {
             // The commit stands. A lost connection is noticed by the next request.
             if error.cause == .lost { writer.connectionLost() }
         }
+    }
+
+    /// Repeats the requests of a transaction that failed before its commit, if that may help.
+    private func failed(_ batch: [any Request<Writer>], _ error: PostgresError, conflicts: Int) {
+        let isCutOff = error.cause != .refused && error.cause != .unexpected
+        if isCutOff || error.isReadOnly { return answer(batch, error, .running) }
+        if batch.count > 1 {
+            for request in batch { commit([request]) }
+        } else if error.isConflict || error.isStale, conflicts < Self.maxConflicts {
+            commit(batch, conflicts: conflicts + 1)
+        } else {
+            answer(batch, error, .running)
+        }
+    }
+
+    private func uncommitted(_ batch: [any Request<Writer>], _ error: PostgresError, conflicts: Int) {
+        if error.isConflict, conflicts < Self.maxConflicts {
+            for request in batch { commit([request], conflicts: conflicts + 1) }
+            return
+        }
+        answer(batch, error, .committing)
+        // G4: the commit may be stored.
+        observers.tell([.missed])
     }
 
     /// Begins a transaction. If the connection was lost while it was idle, nothing was written and a new one may work.

@@ -8,9 +8,13 @@
 /// all deleted under a held snapshot. So statements find the rows of hot tables by `job = ANY (…)`, not by a join with
 /// the array, and never by a column whose index contains many deleted rows.
 enum PinnedPlans {
-    static let sql = """
-        SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL jit = off;
-        SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off;
-        SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off;
-        """
+    private static let settings = [
+        ("plan_cache_mode", "force_generic_plan"), ("jit", "off"), ("enable_seqscan", "off"),
+        ("enable_bitmapscan", "off"), ("enable_hashjoin", "off"), ("enable_mergejoin", "off"),
+    ]
+
+    /// Statements that make the settings.
+    static let sql = settings.map { "SET LOCAL \($0) = \($1);" }.joined(separator: " ")
+    /// The same as columns of a `SELECT`, so that it can be prepared.
+    static let calls = settings.map { "set_config('\($0)', '\($1)', true)" }.joined(separator: ", ")
 }

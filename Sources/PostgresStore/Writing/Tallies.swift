@@ -23,7 +23,7 @@ extension Writer {
         if changes.isEmpty { return }
         let subjects = Array(changes.keys)
         func column(_ state: JobState) -> Argument { .integers(subjects.map { changes[$0]!.tally[state] }) }
-        try run(
+        try putOff(
             Statements.write, .integers(subjects), .times(subjects.map { changes[$0]!.at }), column(.blocked),
             column(.scheduled), column(.ready), column(.running), column(.succeeded), column(.failed),
             column(.cancelled), column(.skipped), .integer(half(.tally)))

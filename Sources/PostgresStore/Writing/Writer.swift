@@ -15,8 +15,6 @@ final class Writer {
     let options: PostgresStoreOptions
     /// The number of this store's listener.
     let listener: Int64
-    private let beginning: String
-    private let exclusiveBeginning: String
     /// The identifier of this machine's boot.
     let boot: String
     var memory = Memory()
@@ -53,8 +51,6 @@ final class Writer {
         self.link = link
         self.offset = offset
         self.listener = listener
-        beginning = Self.begin(listener: listener, excludesAdding: false)
-        exclusiveBeginning = Self.begin(listener: listener, excludesAdding: true)
         self.options = options
         time = StoreTime(clock)
         boot = clock?.boot ?? currentBoot()
@@ -70,31 +66,17 @@ final class Writer {
         try link.connection().run(statement, arguments)
     }
 
-    /// Begins a transaction. The server ends one whose daemon is frozen or cut off: its locks would stop the others.
-    ///
-    /// - Parameter excludesAdding: Whether to wait for the transactions that add jobs and to keep others from beginning.
-    ///   All daemons wait with it, so it does not wait long for a program that adds jobs in a long transaction of its own.
-    private static func begin(listener: Int64, excludesAdding: Bool) -> String {
-        """
-        BEGIN;
-        \(PinnedPlans.sql)
-        SET LOCAL lock_timeout = '\(excludesAdding ? 1 : 10)s';
-        SET LOCAL idle_in_transaction_session_timeout = '15s';
-        SELECT pg_advisory_xact_lock\(excludesAdding ? "" : "_shared")(\(AdvisoryLock.adding));
-        SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, settings.version,
-               clock.boot, clock.origin_ms, clock.skew_ms, clock.seen_ms,
-               EXISTS (SELECT 1 FROM halyard.listener WHERE id <> \(listener)),
-               (SELECT count(*) FROM halyard.lane), (SELECT last_value FROM halyard.halves)
-        FROM   halyard.settings
-        JOIN   halyard.clock ON clock.id = 1
-        """
+    /// Runs a statement together with the next one, in one round trip.
+    func putOff(_ statement: Statement, _ arguments: Argument...) throws(PostgresError) {
+        try link.connection().putOff(statement, arguments)
     }
 
     /// Begins a transaction.
     ///
     /// - Parameters:
     ///   - isObserved: Whether to record the changes to jobs for observers.
-    ///   - excludesAdding: Whether no other transaction may add jobs meanwhile.
+    ///   - excludesAdding: Whether to wait for the transactions that add jobs and to keep others from beginning. All
+    ///     daemons wait with it, so it does not wait long for a program that adds jobs in a long transaction of its own.
     func begin(isObserved: Bool, excludesAdding: Bool = false) throws(PostgresError) {
         // A server that has crashed, or another one that took its place, may give the same numbers to other
         // transactions, so that floors would hide their rows.
@@ -107,24 +89,25 @@ final class Writer {
         catalogAtBegin = catalog
         let connection = try connection
         let start = offset?.start()
-        let row = try connection.run(excludesAdding ? exclusiveBeginning : beginning)[0]
-        isHeard = row.string(6) == "t"
+        connection.putOff(Statements.begin)
+        connection.putOff(excludesAdding ? Statements.excludeAdding : Statements.shareAdding)
+        let row = try connection.run(Statements.facts, [.integer(listener)])[0]
+        isHeard = row.boolean(6)
         self.isObserved = isObserved || isHeard
-        func number(_ column: Int) -> Int64 { Int64(row.string(column)) ?? 0 }
         if let server = time.server {
-            server.read(number(0))
+            server.read(row.integer(0))
             if let start { offset?.measured(server.wall, since: start) }
             time.steady.remember(SteadyClock.Row(boot: server.boot, origin: 0, skew: 0), seen: 0)
         } else {
             time.steady.remember(
-                SteadyClock.Row(boot: row.string(2), origin: number(3), skew: number(4)), seen: number(5))
+                SteadyClock.Row(boot: row.string(2), origin: row.integer(3), skew: row.integer(4)), seen: row.integer(5))
         }
         time.steady.read()
-        try readCatalog(version: number(1))
+        try readCatalog(version: row.integer(1))
         // Lanes are never deleted, so a new one of another connection changes their number.
-        if known.lanes.count != number(7) { try readLanes() }
+        if known.lanes.count != row.integer(7) { try readLanes() }
         catalogAtBegin = catalog
-        halves = number(8)
+        halves = row.integer(8)
         if memory.mustCount { try countRunning() }
         if !memory.areFoldsRebased { try rebaseFolds() }
     }
@@ -135,15 +118,17 @@ final class Writer {
         if definitionsChanged || mustWritePlans { try writePlans() }
         if time.server == nil {
             let row = time.steady.takeChange()
-            try run(
+            try putOff(
                 Statements.writeClock, .text(row?.boot), .integer(row?.origin), .integer(row?.skew),
                 .integer(time.steady.now))
         }
     }
 
     /// Commits the transaction. If the connection breaks meanwhile, it is unknown whether the transaction is stored.
+    ///
+    /// - Throws: `PostgresError`; with `isOfEarlierStatement`, it is not stored.
     func commit() throws(PostgresError) {
-        try connection.run("COMMIT")
+        try connection.run(Statements.commit)
         memoryAtBegin = memory
         catalogAtBegin = catalog
     }
@@ -153,7 +138,10 @@ final class Writer {
         forgetChanges()
         memory = memoryAtBegin
         catalog = catalogAtBegin
-        if link.isOpen { try connection.run("ROLLBACK") }
+        if link.isOpen {
+            try connection.dropPutOff()
+            try connection.run("ROLLBACK")
+        }
     }
 
     /// Forgets what the lost connection may or may not have written.
@@ -217,6 +205,20 @@ final class Writer {
     }
 
     private enum Statements {
+        static let begin = Statement("BEGIN")
+        static let commit = Statement("COMMIT")
+        static let shareAdding = adding("pg_advisory_xact_lock_shared", lockTimeout: "10s")
+        static let excludeAdding = adding("pg_advisory_xact_lock", lockTimeout: "1s")
+        /// A statement of its own: one that takes a lock sees what was stored before it waited.
+        static let facts = Statement(
+            """
+            SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, settings.version,
+                   clock.boot, clock.origin_ms, clock.skew_ms, clock.seen_ms,
+                   EXISTS (SELECT 1 FROM halyard.listener WHERE id <> $1::bigint),
+                   (SELECT count(*) FROM halyard.lane), (SELECT last_value FROM halyard.halves)
+            FROM   halyard.settings
+            JOIN   halyard.clock ON clock.id = 1
+            """)
         static let notify = Statement("SELECT pg_notify('halyard', text) FROM unnest($1::text[]) AS text")
         static let writeClock = Statement(
             """
@@ -225,5 +227,17 @@ final class Writer {
                    skew_ms = coalesce($3::bigint, skew_ms), seen_ms = $4::bigint
             WHERE  id = 1
             """)
+
+        /// Makes the transaction's settings and takes the lock of those that add jobs. The server ends a transaction whose
+        /// daemon is frozen or cut off: its locks would stop the others.
+        private static func adding(_ lock: String, lockTimeout: String) -> Statement {
+            Statement(
+                """
+                SELECT \(PinnedPlans.calls),
+                       set_config('lock_timeout', '\(lockTimeout)', true),
+                       set_config('idle_in_transaction_session_timeout', '15s', true),
+                       \(lock)(\(AdvisoryLock.adding))
+                """)
+        }
     }
 }
