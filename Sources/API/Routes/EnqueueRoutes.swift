@@ -65,47 +65,22 @@ struct EnqueueRoutes: Sendable {
         return response
     }
 
-    /// Passes the lines of each chunk to the store in one call, so that they share a commit. During the call
-    /// only the next chunk is read and parsed, so memory use does not depend on the number of lines.
+    /// Passes the lines that have arrived to the store in one call, so that they share a commit.
     private func enqueueLines(_ body: BodyReader) -> Response {
         body.willBeReadWithAnswer()
         return .lines { writer in
             // Reading and planning many lines would delay the other callers on the connection's event loop.
             try await withTaskExecutorPreference(globalConcurrentExecutor) {
-                let lines = ParsedLines(body.chunks)
-                var batch = try await lines.next()
-                while let parsed = batch {
-                    async let next = lines.next()
+                let lines = ArrivingLines(parse: EnqueueRoutes.parse)
+                async let reading: Void = lines.read(body.chunks, limit: JSONText.maxBytes)
+                while let parsed = try await lines.next() {
                     let answer = await answer(parsed)
                     try await writer.write(ByteBuffer(bytes: answer.bytes))
+                    // Leaving the scope cancels the reading.
                     if !answer.canGoOn { return }
-                    batch = try await next
                 }
+                await reading
             }
-        }
-    }
-
-    /// Parses a body of JSON lines, in batches of the lines that arrived together.
-    ///
-    /// SAFETY: only one task at a time uses it, since each call of ``next()`` is awaited before the next one.
-    private final class ParsedLines: @unchecked Sendable {
-        private var chunks: BodyReader.Chunks.Iterator
-        private var splitter = LineSplitter(limit: JSONText.maxBytes)
-        private var isAtEnd = false
-
-        init(_ chunks: BodyReader.Chunks) { self.chunks = chunks.makeAsyncIterator() }
-
-        /// Parses the next lines, at least one; returns nil at the end.
-        func next() async throws -> [Result<Submission, ControlProblem>]? {
-            while !isAtEnd {
-                guard let chunk = try await chunks.next() else {
-                    isAtEnd = true
-                    return splitter.finish().map { [EnqueueRoutes.parse($0)] }
-                }
-                let lines = splitter.add(chunk)
-                if !lines.isEmpty { return lines.map(EnqueueRoutes.parse) }
-            }
-            return nil
         }
     }
 
@@ -141,7 +116,7 @@ struct EnqueueRoutes: Sendable {
         return (bytes, canGoOn)
     }
 
-    fileprivate static func parse(_ line: LineSplitter.Line) -> Result<Submission, ControlProblem> {
+    private static func parse(_ line: LineSplitter.Line) -> Result<Submission, ControlProblem> {
         guard case .whole(let bytes) = line else {
             return .failure(
                 ControlProblem(
