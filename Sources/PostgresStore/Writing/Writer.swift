@@ -100,7 +100,8 @@ final class Writer {
             time.steady.remember(SteadyClock.Row(boot: server.boot, origin: 0, skew: 0), seen: 0)
         } else {
             time.steady.remember(
-                SteadyClock.Row(boot: row.string(2), origin: row.integer(3), skew: row.integer(4)), seen: row.integer(5))
+                SteadyClock.Row(boot: row.string(2), origin: row.integer(3), skew: row.integer(4)), seen: row.integer(5)
+            )
         }
         time.steady.read()
         try readCatalog(version: row.integer(1))
