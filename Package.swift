@@ -350,9 +350,9 @@ let package = Package(
         tests(
             "Commands",
             [
-                "API", "Client", "ControlProtocol", "JobFiles", "Jobs", "OperationTypes", "Programs", "SQLite",
-                "SQLiteInspection",
-                "SQLiteStore", "SampleWorker", "StoreControl", "Stores",
+                "API", "Client", "ControlProtocol", "JobFiles", "Jobs", "OperationTypes", "PostgresServer",
+                "PostgresStore", "Programs", "SQLite", "SQLiteInspection", "SQLiteStore", "SampleWorker",
+                "StoreControl", "Stores",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 logging,
             ], exclude: ["Golden"]),

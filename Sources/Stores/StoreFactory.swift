@@ -12,13 +12,15 @@ public enum StoreFactory {
 
     /// Returns the way to the database at an address; opens nothing.
     ///
-    /// - Parameter server: The settings for a database on a server.
+    /// - Parameters:
+    ///   - server: The settings for a database on a server.
+    ///   - clock: The clock that counts instead of the server's, for tests; nil for the server's.
     public static func opening(
-        _ address: DatabaseAddress, for use: Use, onServer server: ServerSettings
+        _ address: DatabaseAddress, for use: Use, onServer server: ServerSettings, clock: (any StoreClock)? = nil
     ) -> any StoreOpening {
         switch address {
         case .file(let path): FileOpening(path: path, for: use)
-        case .postgresql(let url): ServerOpening(url: url, for: use, server)
+        case .postgresql(let url): ServerOpening(url: url, for: use, server, clock: clock)
         }
     }
 
@@ -26,7 +28,7 @@ public enum StoreFactory {
     ///
     /// - Throws: ``StoreOpenFailure`` if the text is not an address.
     public static func opening(
-        at text: String, for use: Use, onServer server: ServerSettings
+        at text: String, for use: Use, onServer server: ServerSettings, clock: (any StoreClock)? = nil
     ) throws(StoreOpenFailure) -> any StoreOpening {
         let address: DatabaseAddress
         do throws(DatabaseAddressProblem) {
@@ -35,6 +37,6 @@ public enum StoreFactory {
             let clause = error.description
             throw StoreOpenFailure(.wrong, clause.prefix(1).uppercased() + clause.dropFirst() + ".")
         }
-        return opening(address, for: use, onServer: server)
+        return opening(address, for: use, onServer: server, clock: clock)
     }
 }

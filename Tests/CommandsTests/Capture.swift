@@ -66,6 +66,7 @@ extension Surroundings {
         var surroundings = Surroundings(
             input: input, output: output.output(terminal: terminal), errors: errors.output(),
             variable: { variables[$0] ?? ($0 == "TZ" ? "UTC" : nil) }, workingDirectory: { "/nowhere" }, now: { now })
+        surroundings.serverClock = StoppedClock(wall: now)
         surroundings.lockPatience = lockPatience
         surroundings.statusPatience = statusPatience
         return surroundings

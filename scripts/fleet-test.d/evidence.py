@@ -50,17 +50,14 @@ def read_journal(daemon):
 def held(attempt):
     """The span in which the attempt may exclude others.
 
-    Nothing can stop a process that does not run: an attempt holds nothing after a freeze that outlasted the lease began.
-    When the processes run again, a worker may still begin what its pipe contains, until the daemon stops it within the
-    grace; its result is discarded. The check `Checks.thawed` limits this.
+    Nothing can stop a process that does not run: an attempt whose result does not count holds nothing after a freeze
+    began. When the processes run again, a worker may still begin what its pipe contains, until the daemon stops it within
+    the grace; its result is discarded. The check `Checks.thawed` limits this.
     """
-    for start, end in attempt.daemon.frozen:
-        if end - start <= fleet.LEASE / 2:
-            continue
-        if attempt.begin < start < attempt.end:
-            return attempt.begin, start
-        if start <= attempt.begin < end + fleet.GRACE and not attempt.counts:
-            return attempt.begin, attempt.begin
+    if not attempt.counts:
+        for start, end in attempt.daemon.frozen:
+            if attempt.end > start and attempt.begin < end + fleet.GRACE:
+                return attempt.begin, max(attempt.begin, start)
     return attempt.begin, attempt.end
 
 

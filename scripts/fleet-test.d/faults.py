@@ -32,7 +32,7 @@ class Faults:
             on_daemons.append(self.move_clock)
         on_server = [
             self.end_backends_of_one, self.end_all_backends, self.crash_server, self.slow_link, self.limit_connections,
-            self.change_password, self.rotate_password, self.vacuum_full, self.fail_over]
+            self.change_password, self.rotate_password, self.vacuum_full, self.fill_disk, self.migrate, self.fail_over]
         return {"daemons": on_daemons, "server": on_server}
 
     def kinds(self):
@@ -206,6 +206,21 @@ class Faults:
         self.pause(1)
         for member in self.members:
             member.set_password(self.server.password)
+
+    def fill_disk(self, chance):
+        seconds = 2 + 2 * chance.random()
+        try:
+            self.server.fill_disk()
+            self.say(f"the disk of the server is full for {seconds:.1f} s")
+            self.pause(seconds)
+        finally:
+            self.server.free_disk()
+
+    def migrate(self, chance):
+        """From now on, the daemons are of an older release than the schema, also those that start again."""
+        began = time.monotonic()
+        version = self.server.migrate()
+        self.say(f"the migration to schema {version} took {time.monotonic() - began:.1f} s")
 
     def vacuum_full(self, chance):
         for table in chance.sample(HOT_TABLES, 3):

@@ -15,6 +15,16 @@ from server import STANDBY_PORT
 TRY_AGAIN = 75
 LEASE = 10
 GRACE = 2
+WORKER_PATIENCE = 20
+
+
+def is_running(pid):
+    """Whether the process exists and is not a zombie. Its number is not used again this soon."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
 
 
 class Daemon:
@@ -33,10 +43,13 @@ class Daemon:
         self.wanted = False
         self.deaths = []
         self.refused_starts = 0
+        # Workers that did not notice in time that their daemon had been killed.
+        self.late_workers = 0
         # Spans (from, to) in which the processes did not run, so that nothing could stop the attempts.
         self.frozen = []
         self.lock = threading.Lock()
-        self.ready = False
+        # The last process that has answered a request.
+        self.ready = None
         os.mkdir(folder)
         os.mkdir(f"{folder}/credentials")
 
@@ -78,7 +91,6 @@ class Daemon:
         if self.clock:
             environment.update(LD_PRELOAD=self.clock, HALYARD_CLOCK=self.path("clock"))
             self.set_clock(0)
-        self.ready = False
         with open(self.path("daemon.log"), "ab") as log:
             self.process = subprocess.Popen(
                 ["ip", "netns", "exec", self.network.namespace(self.name), f"{self.programs}/halyardd", "--config",
@@ -93,7 +105,7 @@ class Daemon:
             status = self.process.poll()
             if status is None:
                 return
-            if status == TRY_AGAIN and not self.ready:
+            if status == TRY_AGAIN and self.ready is not self.process:
                 self.refused_starts += 1
             else:
                 self.deaths.append((time.monotonic(), status))
@@ -117,11 +129,23 @@ class Daemon:
     # Faults
 
     def kill(self):
-        """Kills the daemon; its workers notice that. It stays away until `start`."""
+        """Kills the daemon; its workers notice that. It stays away until `start`.
+
+        Like a service manager, the test does not start it again before all of its processes have ended.
+        """
         with self.lock:
             self.wanted = False
+            workers = self.tree()[1:]
             self.process.kill()
             self.process.wait()
+            deadline = time.monotonic() + WORKER_PATIENCE
+            for pid in workers:
+                while is_running(pid):
+                    if time.monotonic() > deadline:
+                        os.kill(pid, signal.SIGKILL)
+                        self.late_workers += 1
+                        deadline = time.monotonic() + WORKER_PATIENCE
+                    time.sleep(0.01)
 
     def kill_worker(self):
         """Kills one worker process; returns whether there was one."""
@@ -161,7 +185,7 @@ class Daemon:
         os.pwrite(descriptor, (seconds * 10**9).to_bytes(8, "little", signed=True), 0)
         os.close(descriptor)
 
-    def stop(self, patience=30):
+    def stop(self, patience=90):
         """Stops the daemon as systemd does. Returns its exit status, or None if it had to be killed."""
         with self.lock:
             self.wanted = False
@@ -184,6 +208,8 @@ class Daemon:
 
     def request(self, method, path, body=None, timeout=20):
         """The status and the decoded answer. Raises OSError or HTTPException if there is none."""
+        # A late answer of a killed process does not count for the next one.
+        process = self.process
         connection = UnixConnection(self.path("halyard.sock"), timeout)
         try:
             headers = {"Content-Type": "application/json"} if body is not None else {}
@@ -194,7 +220,7 @@ class Daemon:
                 answer = json.loads(data) if data else None
             except ValueError as error:
                 raise http.client.HTTPException(f"an incomplete answer: {error}") from error
-            self.ready = True
+            self.ready = process
             return response.status, answer
         finally:
             connection.close()

@@ -68,7 +68,8 @@ class Load:
         chance = random.Random(f"{self.seed}-caller-{number}")
         daemon = self.fleet[number % len(self.fleet)]
         made, wanted = 0, self.count // callers
-        while made < wanted and not self.stopped.is_set():
+        # On a slow machine, the callers enqueue fewer jobs.
+        while made < wanted and not self.stopped.is_set() and time.monotonic() < began + 2 * self.seconds:
             made += self.submit(chance, daemon)
             due = began + self.seconds * made / wanted
             if self.stopped.wait(max(0, due - time.monotonic())):
@@ -78,7 +79,13 @@ class Load:
 
     def input(self, chance, **more):
         name = f"job-{next(self.numbers)}"
-        milliseconds = chance.choice([0, 5, 5, 20, 50]) if chance.random() < 0.985 else chance.randrange(1000, 6000)
+        length = chance.random()
+        milliseconds = chance.choice([0, 5, 5, 20, 50])
+        if length > 0.985:
+            milliseconds = chance.randrange(1000, 6000)
+        if length > 0.997:
+            # Longer than a daemon may run a job that cannot renew its lease.
+            milliseconds = chance.randrange(8000, 12000)
         values = {"name": name, "ms": milliseconds, **more}
         if chance.random() < 0.05:
             values["fails"] = chance.choice([1, 2])

@@ -11,10 +11,14 @@ ROLE = "halyard"
 DATABASE = "jobs"
 PORT = 5432
 STANDBY_PORT = 5434
+# The room on the disk of each server.
+DISK = 1 << 30
 
 
 def programs():
-    """The folder of the newest installed server's programs, or None."""
+    """The folder of the newest installed server's programs, or that in the environment; None if there is none."""
+    if chosen := os.environ.get("HALYARD_TEST_POSTGRES"):
+        return chosen
     root = "/usr/lib/postgresql"
     versions = sorted(os.listdir(root), key=float) if os.path.isdir(root) else []
     for version in reversed(versions):
@@ -27,6 +31,47 @@ def programs():
 def end(process):
     process.send_signal(signal.SIGQUIT)
     process.wait()
+
+
+def mount(*arguments):
+    subprocess.run(["mount", *arguments], check=True, capture_output=True, text=True)
+
+
+# New columns and tables, and all views created again.
+MIGRATION = f"""
+SET ROLE {ROLE};
+BEGIN;
+CREATE TEMPORARY TABLE old_view ON COMMIT DROP AS
+SELECT oid, relname::text AS name, pg_get_viewdef(oid) AS sql
+FROM   pg_class
+WHERE  relnamespace = 'halyard'::regnamespace AND relkind = 'v';
+DO $$
+DECLARE
+    old record;
+    column_name text := 'later_' || (SELECT version FROM halyard.schema_version);
+BEGIN
+    PERFORM pg_advisory_xact_lock(x'48616C79617264'::bigint);
+    FOR old IN SELECT relname FROM pg_class WHERE relnamespace = 'halyard'::regnamespace AND relkind IN ('r', 'p', 'v')
+               AND NOT relispartition ORDER BY oid LOOP
+        EXECUTE format('LOCK TABLE halyard.%I IN ACCESS EXCLUSIVE MODE NOWAIT', old.relname);
+    END LOOP;
+    FOR old IN SELECT * FROM old_view ORDER BY oid DESC LOOP
+        EXECUTE format('DROP VIEW halyard.%I', old.name);
+    END LOOP;
+    FOR old IN SELECT relname FROM pg_class WHERE relnamespace = 'halyard'::regnamespace AND relkind IN ('r', 'p')
+               AND NOT relispartition AND relname <> 'schema_version' ORDER BY oid LOOP
+        EXECUTE format('ALTER TABLE halyard.%I ADD COLUMN %I text', old.relname, column_name);
+    END LOOP;
+    FOR old IN SELECT * FROM old_view ORDER BY oid LOOP
+        EXECUTE format('CREATE VIEW halyard.%I AS %s', old.name, old.sql);
+    END LOOP;
+    EXECUTE format('CREATE TABLE halyard.%I (id bigint PRIMARY KEY)', column_name);
+    PERFORM halyard.grant_roles();
+END $$;
+UPDATE halyard.schema_version SET version = version + 1;
+COMMIT;
+SELECT version FROM halyard.schema_version;
+"""
 
 
 class Server:
@@ -48,6 +93,11 @@ class Server:
         self.deadlocks_before = 0
         os.mkdir(folder)
         os.chown(folder, user.pw_uid, user.pw_gid)
+        for port in (PORT, STANDBY_PORT):
+            # A disk of its own, which can be full.
+            os.mkdir(self.data(port))
+            mount("-t", "tmpfs", "-o", f"size={DISK},mode=0700,uid={user.pw_uid},gid={user.pw_gid}", "halyard-fleet",
+                  self.data(port))
         self.as_user = ["setpriv", "--reuid", "postgres", "--regid", "postgres", "--clear-groups"]
         self.make("initdb", "--pgdata", self.data(PORT), "--username", "root", "--auth-local", "trust", "--auth-host",
                   "scram-sha-256", "--encoding", "UTF8", "--locale", "C", "--no-sync")
@@ -79,6 +129,8 @@ class Server:
             "shared_buffers": "64MB", "dynamic_shared_memory_type": "mmap", "log_lock_waits": "on",
             # The log then names the SQLSTATE of each error.
             "log_error_verbosity": "verbose", "autovacuum_naptime": "5s", "wal_retrieve_retry_interval": "200ms",
+            # The standby must find what it has missed. Both fit on the disk.
+            "wal_keep_size": "256MB", "max_wal_size": "256MB",
         }
         command = [*self.as_user, f"{self.programs}/postgres", "-D", self.data(port)]
         for name, value in settings.items():
@@ -86,14 +138,18 @@ class Server:
         process = subprocess.Popen(
             ["ip", "netns", "exec", self.namespace, *command], cwd=self.folder, stdin=subprocess.DEVNULL,
             stdout=self.log, stderr=self.log, start_new_session=True)
-        deadline = time.monotonic() + 60
-        while subprocess.run(
-                [f"{self.programs}/pg_isready", "--quiet", "--host", self.folder, "--port", str(port)]).returncode != 0:
+        deadline = time.monotonic() + 120
+        while not self.accepts(port):
             if process.poll() is not None or time.monotonic() > deadline:
                 end(process)
                 raise RuntimeError(f"the server does not start: {self.log_text()[-2000:]}")
             time.sleep(0.05)
         return process
+
+    def accepts(self, port):
+        """Whether the server accepts connections."""
+        return subprocess.run(
+            [f"{self.programs}/pg_isready", "--quiet", "--host", self.folder, "--port", str(port)]).returncode == 0
 
     def start(self):
         self.process = self.launch(self.port)
@@ -114,6 +170,8 @@ class Server:
         for process in (self.process, self.standby):
             if process is not None:
                 end(process)
+        for port in (PORT, STANDBY_PORT):
+            subprocess.run(["umount", "--lazy", self.data(port)], capture_output=True)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def run(self, statement, database=DATABASE, timeout=120):
@@ -141,6 +199,55 @@ class Server:
             return file.read()
 
     # Faults
+
+    def fill_disk(self):
+        """Leaves no room on the disk. Returns when the server has refused to write."""
+        self.run("CREATE TABLE IF NOT EXISTS public.ballast (content text)")
+        place = self.data(self.port)
+        deadline = time.monotonic() + 60
+        while True:
+            facts = os.statvfs(place)
+            used = (facts.f_blocks - facts.f_bfree) * facts.f_frsize
+            try:
+                mount("-o", f"remount,size={used}", place)
+                break
+            except subprocess.CalledProcessError:
+                # The server has written meanwhile, so that this much would be too small.
+                if time.monotonic() > deadline:
+                    raise
+        while True:
+            try:
+                self.run("INSERT INTO public.ballast SELECT repeat(i::text, 500) FROM generate_series(1, 1000) AS i")
+            except RuntimeError:
+                # The disk is full, or that has ended the server.
+                return
+
+    def free_disk(self):
+        """Gives the room back, and starts a server that has ended without it."""
+        mount("-o", f"remount,size={DISK}", self.data(self.port))
+        deadline = time.monotonic() + 120
+        while not self.accepts(self.port):
+            if self.process.poll() is not None:
+                self.start()
+            elif time.monotonic() > deadline:
+                raise RuntimeError("the server does not recover from the full disk")
+            time.sleep(0.05)
+        self.run("DROP TABLE public.ballast")
+
+    def migrate(self):
+        """Changes the schema as a daemon of the next release may. Returns the new version.
+
+        A migration that waits for the locks of some tables while it has those of others could end in a deadlock, so it
+        begins again until it gets all at once.
+        """
+        deadline = time.monotonic() + 120
+        while True:
+            try:
+                return self.number(MIGRATION)
+            except RuntimeError as error:
+                if "could not obtain lock" not in str(error) or time.monotonic() > deadline:
+                    raise
+            time.sleep(0.02)
 
     def set_password(self, password):
         self.run(f"ALTER ROLE {ROLE} PASSWORD '{password}'")

@@ -94,7 +94,8 @@ struct Connector {
     /// The way to the database. On a server, the files of jobs are those of this host's daemon.
     private func opening() throws(StoreOpenFailure) -> any StoreOpening {
         try StoreFactory.opening(
-            at: database, for: .brief, onServer: ServerSettings(home: StandardPaths.homeForServer))
+            at: database, for: .brief, onServer: ServerSettings(home: StandardPaths.homeForServer),
+            clock: surroundings.serverClock)
     }
 
     private func openSocket() async throws(ControlProblem) -> Session {

@@ -141,20 +141,20 @@ struct Session: Sendable {
     /// Refuses a verb that only a daemon can carry out.
     ///
     /// - Parameter promise: A sentence about what remains true without a daemon.
-    func requireDaemon(_ what: String, promise: String = "") throws {
+    func requireDaemon(_ what: String, promise: String = "") async throws {
         guard case .database(let offline) = backend else { return }
         throw CommandFailure(
             .unavailable,
-            offline.isShared
+            await isServed(offline)
                 ? "\(what) needs the daemon: name its socket with --socket, without --database."
                 : offline.daemon.map { "\(what) needs the daemon; \($0)." }
                     ?? "\(what) needs the daemon, and none runs for \(offline.path).\(promise) \(offline.start)")
     }
 
     /// Prints a note that the change is in the database and waits for a daemon.
-    func noteWritten(willRun: Bool = false) throws {
+    func noteWritten(willRun: Bool = false) async throws {
         guard case .database(let offline) = backend else { return }
-        if offline.isShared { return try note("wrote to \(offline.path)") }
+        if await isServed(offline) { return try note("wrote to \(offline.path)") }
         try note(
             willRun
                 ? "no daemon is running; wrote to \(offline.path); it will run when halyardd starts"
@@ -162,8 +162,8 @@ struct Session: Sendable {
     }
 
     /// Prints a note that jobs may be shown as running although their daemon is gone.
-    func noteRunning(_ states: some Sequence<JobState>) throws {
-        guard case .database(let offline) = backend, !offline.isShared, states.contains(.running) else { return }
+    func noteRunning(_ states: some Sequence<JobState>) async throws {
+        guard case .database(let offline) = backend, states.contains(.running), await !isServed(offline) else { return }
         if let daemon = offline.daemon {
             try note("\(daemon)")
         } else {
@@ -174,9 +174,9 @@ struct Session: Sendable {
     /// Prints a note about what happens to a job that is not final, if no daemon runs.
     func noteOpen(_ job: JobRecord) async throws {
         if job.state.isFinal { return }
-        guard let start = try await startOfMissingDaemon() else { return try noteRunning([job.state]) }
+        guard let start = try await startOfMissingDaemon() else { return try await noteRunning([job.state]) }
         switch (job.state, job.cancelRequestedAt) {
-        case (.running, nil): try noteRunning([job.state])
+        case (.running, nil): try await noteRunning([job.state])
         case (.running, _):
             try note("no daemon is running; the job was interrupted and will be cancelled when a daemon starts")
         default: try note("no daemon is running, so the job does not run. \(start)")
@@ -188,10 +188,19 @@ struct Session: Sendable {
 
     /// How to start a daemon, if none runs for the session's database; nil if one runs, starts or stops.
     func startOfMissingDaemon() async throws -> String? {
-        guard case .database(let offline) = backend, offline.daemon == nil else { return nil }
-        // Daemons of other machines may use the database.
-        if offline.isShared, try await control.status().state != .stopped { return nil }
+        guard case .database(let offline) = backend, offline.daemon == nil, await !isServed(offline) else { return nil }
         return offline.start
+    }
+
+    /// Whether a daemon of some machine uses the database, which the session does not ask.
+    private func isServed(_ offline: Offline) async -> Bool {
+        guard offline.isShared else { return false }
+        do throws(ControlProblem) {
+            return try await control.daemons().contains { $0.state == .running }
+        } catch {
+            // The verb has succeeded, so it must not fail because of a note. The note then says less.
+            return true
+        }
     }
 }
 

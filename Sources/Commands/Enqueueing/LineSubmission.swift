@@ -39,7 +39,7 @@ struct LineSubmission {
             try session.surroundings.errors.flush()
             batch = try following?.get() ?? next(from: &reader, &rest)
         }
-        if tally.enqueued > 0 { try session.noteWritten(willRun: true) }
+        if tally.enqueued > 0 { try await session.noteWritten(willRun: true) }
         if let line = reader.tooLong { throw tally.stopped(at: line, longerThan: Self.lineLimit) }
         if tally.refused > 0 {
             try session.note("\(tally.text); correct the refused lines and send only those again")

@@ -90,7 +90,7 @@ struct Spooling {
     func copy(_ input: inout ResolvedInput?) async throws {
         guard var changed = input else { return }
         for file in changed.files where !file.path.hasPrefix(Self.prefix) {
-            try session.requireDaemon("Copying a file into the spool")
+            try await session.requireDaemon("Copying a file into the spool")
             try refuseEndless(file.path)
             let source = try InputFile(file.path, in: session.surroundings)
             let name = try await session.control.spool(FilePieces(file: source), size: source.size)

@@ -6,7 +6,7 @@ extension Session {
     func end(with receipt: EnqueueReceipt, _ waiting: WaitOptions) async throws -> ExitCode {
         try print(receipt) { for id in receipt.jobs { try $0.line("\(id)") } }
         try output.flush()
-        try noteWritten(willRun: true)
+        try await noteWritten(willRun: true)
         return try await wait(for: receipt, waiting)
     }
 

@@ -55,7 +55,7 @@ final class Waiting: Sendable {
     /// Without a daemon nothing will change, so only final jobs can be reported.
     private func withoutDaemon(_ work: [WorkArgument]) async throws -> ExitCode {
         if let code = try await codeOfFinal(try await jobs(of: work)) { return code }
-        try session.requireDaemon(
+        try await session.requireDaemon(
             "Waiting for an open job", promise: " The enqueued jobs stay stored and run when a daemon starts.")
         return .jobOpen
     }

@@ -17,6 +17,8 @@ public struct Surroundings: Sendable {
     public var workingDirectory: @Sendable () -> String?
     /// Returns the time of the wall clock.
     public var now: @Sendable () -> Timestamp
+    /// The clock that counts instead of a database server's, for tests; nil for the server's.
+    var serverClock: (any StoreClock)?
     /// How long to wait for another process that holds the database.
     public var lockPatience = Duration.seconds(10)
     /// How long `status` waits for the answer of a daemon that listens, before it reads the database itself.

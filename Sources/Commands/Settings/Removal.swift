@@ -42,7 +42,7 @@ struct Removal {
             answer["removed"] = names.json
             try session.output.json(answer.text)
         }
-        try session.noteWritten()
+        try await session.noteWritten()
         return .success
     }
 }

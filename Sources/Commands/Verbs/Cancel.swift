@@ -60,7 +60,7 @@ extension Halyard {
             }
             if session.isJSON { try session.output.json(answers.json) }
             if answers.contains(where: { $0.result == .cancelled || $0.result == .requested }) {
-                try session.noteWritten()
+                try await session.noteWritten()
             }
             if let start, answers.contains(where: { $0.result == .requested }) { try session.note("\(start)") }
             if let failure { throw failure }

@@ -59,7 +59,7 @@ extension Halyard {
         private static func set(drained: Bool, _ name: String, in session: Session) async throws -> ExitCode {
             let daemons = [try await session.control.setDrained(drained, daemon: name)]
             try session.print(daemons, DaemonTable.table(daemons, now: session.now))
-            try session.noteWritten()
+            try await session.noteWritten()
             return .success
         }
     }

@@ -84,7 +84,7 @@ extension Halyard {
                     } else if dryRun {
                         try session.note("nothing was written (--dry-run)")
                     } else {
-                        try session.noteWritten()
+                        try await session.noteWritten()
                     }
                     return .success
                 }

@@ -116,7 +116,7 @@ extension Halyard {
                 base: try readInput(in: surroundings), assignments: assignments, arguments: arguments)
             return try await Session.with(common, for: .writing, in: surroundings) { session in
                 let receipt = try await submit(typed, session)
-                try session.noteWritten(willRun: true)
+                try await session.noteWritten(willRun: true)
                 return try await session.wait(for: receipt, waiting)
             }
         }

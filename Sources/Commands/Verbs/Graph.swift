@@ -44,7 +44,7 @@ extension Halyard {
             case .dot: try GraphDiagram.writeDot(detail, to: output)
             case .mermaid: try GraphDiagram.writeMermaid(detail, to: output)
             }
-            try session.noteRunning(detail.jobs.map(\.state))
+            try await session.noteRunning(detail.jobs.map(\.state))
         }
 
         private func list(_ session: Session) async throws {

@@ -62,7 +62,7 @@ extension Halyard {
                     try session.note("there may be more: add --after \(last.id)")
                 }
             }
-            try session.noteRunning(jobs.map(\.state))
+            try await session.noteRunning(jobs.map(\.state))
             return .success
         }
 

@@ -54,7 +54,7 @@ extension Halyard {
         /// Whether further lines may follow. The log of a final job is complete, so it can be read without a daemon.
         private func mayGrow(in session: Session) async throws -> Bool {
             if !session.isDaemon, try await session.control.record(job).state.isFinal { return false }
-            try session.requireDaemon("Following the log of a job that is not final")
+            try await session.requireDaemon("Following the log of a job that is not final")
             return true
         }
     }

@@ -17,7 +17,7 @@ extension Halyard {
             func run(in session: Session) async throws -> ExitCode {
                 let queues = try await session.control.queues()
                 try session.print(queues, QueueTable.table(queues, now: session.now))
-                try session.noteRunning(queues.contains { $0.counts[.running] > 0 } ? [.running] : [])
+                try await session.noteRunning(queues.contains { $0.counts[.running] > 0 } ? [.running] : [])
                 return .success
             }
         }
@@ -128,7 +128,7 @@ extension Halyard {
             var queues: [QueueRecord] = []
             for change in changes { queues.append(try await session.control.change(change, create: creating)) }
             try session.print(queues, QueueTable.table(queues, now: session.now))
-            try session.noteWritten()
+            try await session.noteWritten()
             return .success
         }
     }

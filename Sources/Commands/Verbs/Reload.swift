@@ -19,7 +19,7 @@ extension Halyard {
         @OptionGroup var common: CommonOptions
 
         func run(in session: Session) async throws -> ExitCode {
-            try session.requireDaemon("Reloading")
+            try await session.requireDaemon("Reloading")
             let report = try await Self.reload(session)
             var answer = JSONObject()
             answer["reloaded"] = JSONText(boolean: true)

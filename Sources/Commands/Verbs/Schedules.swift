@@ -194,7 +194,7 @@ extension Halyard {
             var records: [ScheduleRecord] = []
             for name in names { records.append(try await session.control.setPaused(isPaused, schedule: name)) }
             try session.print(records, ScheduleText.table(records, now: session.now))
-            try session.noteWritten()
+            try await session.noteWritten()
             return .success
         }
     }

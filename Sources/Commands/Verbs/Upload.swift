@@ -103,7 +103,7 @@ extension Halyard {
                 if !session.isDaemon {
                     try surroundings.note("the daemon will read the files itself; they must be inside its roots")
                 }
-                try session.noteWritten(willRun: true)
+                try await session.noteWritten(willRun: true)
                 return try await session.wait(for: receipt, waiting)
             }
         }

@@ -22,7 +22,7 @@ extension Halyard {
         @OptionGroup var common: CommonOptions
 
         func run(in session: Session) async throws -> ExitCode {
-            try session.requireDaemon("Watching")
+            try await session.requireDaemon("Watching")
             return try await Watching(session: session, scope: scope.scope, patience: follow.reconnect).run()
         }
     }

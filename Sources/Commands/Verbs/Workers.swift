@@ -22,7 +22,7 @@ extension Halyard {
             @OptionGroup var common: CommonOptions
 
             func run(in session: Session) async throws -> ExitCode {
-                try session.requireDaemon("Listing the workers")
+                try await session.requireDaemon("Listing the workers")
                 let workers = try await session.control.workers()
                 try session.print(workers) { output in
                     try output.table(WorkerTable.table(workers))

@@ -66,9 +66,9 @@ extension StoreError: CustomStringConvertible {
         case .readOnly(let path):
             "The database \(path) cannot be written. Give the daemon's user write permission on the file and its directory."
         case .inputOutput(let code, let message):
-            "The database could not be read or written (\(message), SQLite code \(code)). Check the disk and the kernel's log."
+            "The database could not be read or written (\(message)\(Self.suffix(code))). Check the disk and the kernel's log."
         case .commitUnknown(let code, let message):
-            "A commit failed (\(message), SQLite code \(code)): its changes may or may not be stored. Start the daemon again to find out; repeat the enqueue with its idempotency key."
+            "A commit failed (\(message)\(Self.suffix(code))): its changes may or may not be stored. Start the daemon again to find out; repeat the enqueue with its idempotency key."
         case .unreachable(let server, let message):
             "The database server \(server) cannot be reached (\(message)). Nothing was written. Check the server and the network; the daemon tries again by itself."
         case .unanswered(let server, let message):
@@ -88,7 +88,9 @@ extension StoreError: CustomStringConvertible {
         case .closed:
             "The store is closed. Start the daemon again."
         case .internalError(let code, let message):
-            "A statement failed (\(message), SQLite code \(code)). This is a defect; please report it."
+            "A statement failed (\(message)\(Self.suffix(code))). This is a defect; please report it."
         }
     }
+    /// A code of SQLite, for people; empty for another database.
+    private static func suffix(_ code: Int32) -> String { code == 0 ? "" : ", SQLite code \(code)" }
 }

@@ -2,34 +2,42 @@ import PostgreSQL
 
 extension Connection {
     /// Creates the schema, or migrates an older one, in one transaction. Migrations of several daemons wait for each
-    /// other; if one fails, the schema stays as it was.
+    /// other; if one fails, the schema stays as it was. A newer schema that this release may use stays as it is, so that
+    /// daemons are upgraded one after the other.
     ///
     /// - Throws: ``PostgresOpenError``, such as `schemaTooNew`.
     func migrate() throws(PostgresOpenError) {
-        if try version() == Migration.current { return }
+        if let found = try schema(), try isUsable(found) { return }
         do throws(PostgresOpenError) {
             try mappingErrors { () throws(PostgresError) in
                 _ = try run(
                     "BEGIN; SET LOCAL lock_timeout = '60s'; SELECT pg_advisory_xact_lock(\(AdvisoryLock.migration))")
             }
-            let found = try version()
-            guard found <= Migration.current else {
-                throw .schemaTooNew(server: server, found: found, supported: Migration.current)
+            let found = try schema()
+            if let found, try isUsable(found) {
+                // Another daemon has just migrated it.
+                try mappingErrors { () throws(PostgresError) in _ = try run("COMMIT") }
+                return
             }
             try mappingErrors { () throws(PostgresError) in
-                if found == 0 {
-                    try run("CREATE SCHEMA halyard; CREATE TABLE halyard.schema_version (version bigint NOT NULL)")
+                if found == nil {
+                    try run(
+                        """
+                        CREATE SCHEMA halyard;
+                        CREATE TABLE halyard.schema_version (version bigint NOT NULL, oldest bigint NOT NULL)
+                        """)
                 } else {
                     try run(Migration.dropViews)
                 }
-                for migration in Migration.all where migration.version > found {
+                for migration in Migration.all where migration.version > found?.version ?? 0 {
                     for sql in migration.sql { try run(sql) }
                 }
                 for sql in Migration.views + Migration.enqueueing { try run(sql) }
                 try run(
                     """
                     DELETE FROM halyard.schema_version;
-                    INSERT INTO halyard.schema_version (version) VALUES (\(Migration.current));
+                    INSERT INTO halyard.schema_version (version, oldest)
+                    VALUES (\(Migration.current), \(Migration.oldest));
                     COMMIT
                     """)
             }
@@ -40,10 +48,10 @@ extension Connection {
         }
     }
 
-    /// The schema's version; 0 if there is no schema.
+    /// The versions of the schema; nil if there is no schema.
     ///
     /// - Throws: ``PostgresOpenError/foreignSchema(server:)`` if another program has created a schema of this name.
-    func version() throws(PostgresOpenError) -> Int64 {
+    func schema() throws(PostgresOpenError) -> SchemaVersion? {
         try mappingErrors { () throws(PostgresError) in
             let found = try run(
                 """
@@ -54,10 +62,23 @@ extension Connection {
                 if found[0].string(1) == "t" {
                     throw PostgresError(.unexpected, sqlState: SQLState.undefinedSchema, message: "foreign")
                 }
-                return 0
+                return nil
             }
-            return Int64(try run("SELECT max(version) FROM halyard.schema_version")[0].string(0)) ?? 0
+            guard let row = try run("SELECT version, oldest FROM halyard.schema_version").first,
+                let version = Int64(row.string(0)), let oldest = Int64(row.string(1))
+            else { return nil }
+            return SchemaVersion(version: version, oldest: oldest)
         }
+    }
+
+    /// Whether this release can use a schema as it is; false if it must migrate the schema first.
+    ///
+    /// - Throws: ``PostgresOpenError/schemaTooNew(server:found:supported:)`` if it cannot use the schema at all.
+    func isUsable(_ schema: SchemaVersion) throws(PostgresOpenError) -> Bool {
+        guard schema.oldest <= Migration.current else {
+            throw .schemaTooNew(server: server, found: schema.version, supported: Migration.current)
+        }
+        return schema.version >= Migration.current
     }
 
     func mappingErrors<Value>(
@@ -65,6 +86,14 @@ extension Connection {
     ) throws(PostgresOpenError) -> Value {
         do throws(PostgresError) { return try body() } catch { throw PostgresOpenError(error, server: server) }
     }
+}
+
+/// The versions of a schema in the table `schema_version`, whose columns are the same in every release.
+struct SchemaVersion {
+    /// The last migration.
+    let version: Int64
+    /// The oldest version whose release may use the schema.
+    let oldest: Int64
 }
 
 /// The numbers of advisory locks. They are the same in every release, since daemons of several releases use them.

@@ -45,7 +45,7 @@ extension Migration {
         LANGUAGE sql STABLE ROWS 1
         SET enable_seqscan = off SET enable_bitmapscan = off AS $$
             WITH fold AS (
-                SELECT   *
+                SELECT   subject, txid, at_ms, blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped
                 FROM     halyard.tally_fold
                 WHERE    subject = $1
                 ORDER BY txid DESC
@@ -89,11 +89,17 @@ extension Migration {
             -- Later transactions have larger numbers; their distance wraps around.
             WHERE  below < 2147483648;
             floor := floor - coalesce(behind, 0);
-            INSERT INTO halyard.tally_fold
+            INSERT INTO halyard.tally_fold (subject, txid, at_ms, blocked, scheduled, ready, running, succeeded, failed,
+                                            cancelled, skipped)
             SELECT of, floor, coalesce(max(at_ms), 0), sum(blocked), sum(scheduled), sum(ready), sum(running),
                    sum(succeeded), sum(failed), sum(cancelled), sum(skipped)
-            FROM   (SELECT * FROM (SELECT * FROM halyard.tally_fold AS fold WHERE fold.subject = of
-                                   ORDER BY fold.txid DESC LIMIT 1) AS last
+            FROM   (SELECT last.*
+                    FROM   (SELECT   subject, txid, at_ms, blocked, scheduled, ready, running, succeeded, failed, cancelled,
+                                     skipped
+                            FROM     halyard.tally_fold AS fold
+                            WHERE    fold.subject = of
+                            ORDER BY fold.txid DESC
+                            LIMIT    1) AS last
                     UNION ALL
                     SELECT subject, txid, at_ms, blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped
                     FROM   halyard.tally_change AS change

@@ -68,11 +68,8 @@ extension PostgresJobStore {
         _ url: String, options: PostgresStoreOptions = PostgresStoreOptions()
     ) throws(PostgresOpenError) {
         let connection = try connect(Link(to: url, name: "halyard check", options: options))
-        let found = try connection.version()
-        if found == 0 { throw .missing(server: connection.server) }
-        guard found <= Migration.current else {
-            throw .schemaTooNew(server: connection.server, found: found, supported: Migration.current)
-        }
+        guard let found = try connection.schema() else { throw .missing(server: connection.server) }
+        _ = try connection.isUsable(found)
     }
 
     /// Connects to a server that keeps the promises of a store.
@@ -108,13 +105,11 @@ extension Connection {
         ).first?.string(0)
     }
 
-    /// Refuses a database whose schema is not that of this release.
+    /// Refuses a database whose schema this release cannot use.
     fileprivate func requireSchema() throws(PostgresOpenError) {
-        let found = try version()
-        if found == 0 { throw .missing(server: server) }
-        if found < Migration.current { throw .schemaTooOld(server: server, found: found, needed: Migration.current) }
-        if found > Migration.current {
-            throw .schemaTooNew(server: server, found: found, supported: Migration.current)
+        guard let found = try schema() else { throw .missing(server: server) }
+        guard try isUsable(found) else {
+            throw .schemaTooOld(server: server, found: found.version, needed: Migration.current)
         }
     }
 }

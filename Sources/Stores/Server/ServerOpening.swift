@@ -8,10 +8,12 @@ struct ServerOpening: StoreOpening {
     private let url: String
     private let settings: ServerSettings
     private let options: PostgresStoreOptions
+    private let clock: (any StoreClock)?
 
-    init(url: String, for use: StoreFactory.Use, _ settings: ServerSettings) {
+    init(url: String, for use: StoreFactory.Use, _ settings: ServerSettings, clock: (any StoreClock)?) {
         self.url = url
         self.settings = settings
+        self.clock = clock
         var options = PostgresStoreOptions()
         options.isBrief = use == .brief
         options.lifeLength = settings.lease
@@ -40,7 +42,7 @@ struct ServerOpening: StoreOpening {
     func reserve(
         as role: StoreUser.Role, waiting patience: Duration, onWait: @escaping @Sendable (StoreUser) -> Void
     ) async throws(StoreOpenFailure) -> any ReservedStore {
-        if role == .command { return ReservedServer(lock: nil, home: settings.home, url: url, options: options) }
+        if role == .command { return reserved(nil) }
         let home = settings.home
         guard mkdir(home, 0o750) == 0 || errno == EEXIST else {
             let code = errno
@@ -53,7 +55,7 @@ struct ServerOpening: StoreOpening {
             let lock = try await DatabaseLock.acquire(
                 forDatabaseAt: home + "/daemon", as: role == .once ? .once : .daemon, waiting: patience
             ) { onWait(StoreUser(pid: $0.pid, role: nil, isLivingDaemon: $0.isLivingDaemon)) }
-            return ReservedServer(lock: lock, home: home, url: url, options: options)
+            return reserved(lock)
         } catch {
             guard case .locked(_, let pid) = error else { throw StoreOpenFailure(error) }
             let process = pid.map { "process \($0)" } ?? "another process"
@@ -63,9 +65,11 @@ struct ServerOpening: StoreOpening {
         }
     }
 
-    func openForReading() async throws(StoreOpenFailure) -> OpenedStore {
-        try await OpenedStore(url: url, options: options, home: settings.home, identity: nil)
+    private func reserved(_ lock: DatabaseLock?) -> ReservedServer {
+        ReservedServer(lock: lock, home: settings.home, url: url, options: options, clock: clock)
     }
+
+    func openForReading() async throws(StoreOpenFailure) -> OpenedStore { try await reserved(nil).open() }
 
     /// Many processes may use the database.
     var user: StoreUser? { nil }
@@ -77,6 +81,7 @@ private struct ReservedServer: ReservedStore {
     let home: String
     let url: String
     let options: PostgresStoreOptions
+    let clock: (any StoreClock)?
 
     var lastEnd: LastEnd { lock?.lastEnd ?? .unexplained }
 
@@ -86,20 +91,9 @@ private struct ReservedServer: ReservedStore {
 
     func open() async throws(StoreOpenFailure) -> OpenedStore {
         let identity = lock == nil ? nil : try DaemonIdentity.ofDaemon(in: home)
-        let opened = try await OpenedStore(url: url, options: options, home: home, identity: identity)
-        // The caller has read how the last process ended.
-        lock?.forgetLastEnd()
-        return opened
-    }
-
-    func release() { lock?.release() }
-}
-
-extension OpenedStore {
-    fileprivate init(
-        url: String, options: PostgresStoreOptions, home: String, identity: DaemonIdentity?
-    ) async throws(StoreOpenFailure) {
-        let store = try mapping { () throws(PostgresOpenError) in try PostgresJobStore.open(url, options: options) }
+        let store = try mapping { () throws(PostgresOpenError) in
+            try PostgresJobStore.open(url, options: options, clock: clock)
+        }
         if identity != nil {
             do throws(StoreOpenFailure) {
                 try HomeDatabase.bind(home, to: store.identity)
@@ -108,10 +102,14 @@ extension OpenedStore {
                 throw error
             }
         }
-        self.init(
+        // The caller has read how the last process ended.
+        lock?.forgetLastEnd()
+        return OpenedStore(
             store: store, name: DatabaseAddress.postgresql(url: url).description, home: home + "/daemon",
             identity: identity, close: { await store.close() })
     }
+
+    func release() { lock?.release() }
 }
 
 private func mapping<Value>(_ body: () throws(PostgresOpenError) -> Value) throws(StoreOpenFailure) -> Value {

@@ -140,7 +140,7 @@ import Testing
         #expect(later.failure?.exit == .temporary)
     }
 
-    @Test(.timeLimit(.minutes(1))) func whatRunsAgainIsToldOnce() async throws {
+    @Test(.timeLimit(.minutes(5))) func whatRunsAgainIsToldOnce() async throws {
         let shop = try await Workshop()
         let output = Capture()
         let watching = Mutex<Task<Workshop.Run, any Error>?>(nil)

@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func aLogIsFollowedAcrossARestart() async throws {
+    @Test(.timeLimit(.minutes(5))) func aLogIsFollowedAcrossARestart() async throws {
         let shop = try await Workshop()
         let output = Capture()
         let following = Mutex<Task<Workshop.Run, any Error>?>(nil)

@@ -1,8 +1,6 @@
-import API
 import ControlProtocol
 import Foundation
 import Jobs
-import SQLiteStore
 import Testing
 
 @testable import Commands
@@ -14,47 +12,6 @@ import Testing
         message: "The server answered 503 Service Unavailable to http://a/, three times in a row. Try again later.")
 
     // MARK: Where no daemon answers
-
-    @Test func aDaemonThatDoesNotAnswerIsNotStopped() async throws {
-        let shop = try await Workshop()
-        #expect(try await shop.run("status").output.hasPrefix("halyardd  stopped\n"))
-        let lock = try DatabaseLock.acquire(forDatabaseAt: shop.database, as: .daemon)
-        defer { lock.release() }
-        let status = try await shop.run("status")
-        #expect(status.output.hasPrefix("halyardd  unreachable  pid \(getpid())\n"))
-        #expect(status.output.contains("it is starting or stopping, or it listens on another socket (--socket)"))
-        let json = try await shop.run("status", "--json")
-        #expect(json.output.hasPrefix("{\"state\":\"unreachable\",\"pid\":\(getpid()),"))
-        let watch = try await shop.run("watch")
-        #expect(watch.code == .unavailable)
-        #expect(
-            watch.errors
-                == "halyard: Watching needs the daemon; process \(getpid()) holds DIRECTORY/halyard.db, but does not answer on DIRECTORY/halyard.sock: it is starting or stopping, or it listens on another socket (--socket).\n"
-        )
-    }
-
-    @Test func aRunThatEndsByItselfHasNoSocket() async throws {
-        let shop = try await Workshop()
-        let lock = try DatabaseLock.acquire(forDatabaseAt: shop.database, as: .once)
-        defer { lock.release() }
-        let watch = try await shop.run("watch")
-        #expect(
-            watch.errors
-                == "halyard: Watching needs the daemon; process \(getpid()) holds DIRECTORY/halyard.db: a run of halyardd --once, which has no socket.\n"
-        )
-    }
-
-    /// The socket listens but never responds, as during a long recovery.
-    @Test func aDaemonThatListensAndIsSilentIsUnreachable() async throws {
-        let shop = try await Workshop()
-        let lock = try DatabaseLock.acquire(forDatabaseAt: shop.database, as: .daemon)
-        defer { lock.release() }
-        let socket = try ControlSocket(path: shop.socket)
-        defer { socket.close() }
-        let status = try await shop.run(["status"], statusPatience: .milliseconds(20))
-        #expect(status.code == .success)
-        #expect(status.output.hasPrefix("halyardd  unreachable  pid \(getpid())\n"))
-    }
 
     @Test(arguments: [["list"], ["show", "1"], ["why", "1"], ["queues"], ["graph", "1"], ["list", "--json"]])
     func whatADaemonLeftRunningIsNotSaidToRun(verb: [String]) async throws {

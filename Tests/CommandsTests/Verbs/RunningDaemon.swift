@@ -5,7 +5,6 @@ import JobFiles
 import Jobs
 import Logging
 import OperationTypes
-import SQLiteStore
 import StoreControl
 import Synchronization
 
@@ -14,7 +13,7 @@ import Synchronization
 /// A daemon as the command line sees it: a real server on a real socket over a real store. The test acts as the runner.
 struct RunningDaemon: Sendable {
     let shop: Workshop
-    let store: SQLiteJobStore
+    let store: any JobStore
     let files: JobFiles
     private let reports: Reports
     let reloads: Reloads
@@ -23,16 +22,15 @@ struct RunningDaemon: Sendable {
     ///
     /// - Parameter prepare: The work of a start, before callers are served.
     static func with(
-        _ shop: Workshop, preparing prepare: @Sendable (SQLiteJobStore) async throws -> Void = { _ in },
+        _ shop: Workshop, preparing prepare: @Sendable (any JobStore) async throws -> Void = { _ in },
         _ body: @Sendable (RunningDaemon) async throws -> Void
     ) async throws {
-        let lock = try DatabaseLock.acquire(forDatabaseAt: shop.database)
-        let store = try SQLiteJobStore.open(lock, options: .brief, clock: StoppedClock(wall: Samples.now))
+        let (store, close) = try await shop.stored.open()
         try await prepare(store)
         let reports = Reports()
         let reloads = Reloads()
         let roots = shop.directory.appending(path: "roots").path + "/"
-        let files = JobFiles(nextTo: shop.database) { Samples.now }
+        let files = JobFiles(nextTo: shop.directory.path + "/halyard.db") { Samples.now }
         let hooks = DaemonHooks(
             condition: { .init(state: .running, pid: 42, startedAt: Samples.now) },
             progress: { reports.latest($0) }, observeProgress: { _, observer in reports.observe(observer) },
@@ -51,7 +49,7 @@ struct RunningDaemon: Sendable {
             },
             spool: try Spool(directory: shop.directory.appending(path: "spool").path, maxBytes: 1 << 20), files: files)
         let control = StoreControl(
-            store: store, database: shop.database, version: Version.current, daemon: hooks, now: { Samples.now })
+            store: store, database: shop.stored.name, version: Version.current, daemon: hooks, now: { Samples.now })
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         let server = ControlServer(control: control, socket: try ControlSocket(path: shop.socket), logger: logger)
@@ -65,8 +63,7 @@ struct RunningDaemon: Sendable {
         }
         running.cancel()
         try await running.value
-        await store.close()
-        lock.release()
+        try await close()
         try outcome.get()
     }
 

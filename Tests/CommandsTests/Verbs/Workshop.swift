@@ -1,20 +1,21 @@
 import ControlProtocol
 import Foundation
 import Jobs
-import SQLiteStore
 
 @testable import Commands
 
 /// A real database in its own directory, and runs of the command line against it.
 final class Workshop: Sendable {
     let directory: URL
-    var database: String { directory.appending(path: "halyard.db").path }
+    let stored: TestDatabase
+    var database: String { stored.text }
     var socket: String { directory.appending(path: "halyard.sock").path }
 
     /// Registers the kinds and definitions of the samples.
     init() async throws {
         directory = FileManager.default.temporaryDirectory.appending(path: "halyard-commands-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        stored = try TestDatabase(in: directory)
         let set = Samples.definitions
         try await withStore { store in
             try await store.register(set.kinds, now: Samples.now)
@@ -28,7 +29,8 @@ final class Workshop: Sendable {
     }
 
     deinit {
-        // A leftover temporary directory is harmless.
+        // A leftover database or temporary directory is harmless.
+        try? stored.remove()
         try? FileManager.default.removeItem(at: directory)
     }
 
@@ -38,20 +40,22 @@ final class Workshop: Sendable {
         return url.path
     }
 
-    func withStore<T>(_ work: (SQLiteJobStore) async throws -> T) async throws -> T {
-        let lock = try DatabaseLock.acquire(forDatabaseAt: database)
-        let store = try SQLiteJobStore.open(lock, options: .brief, clock: StoppedClock(wall: Samples.now))
+    func withStore<T>(_ work: (any JobStore) async throws -> T) async throws -> T {
+        let (store, close) = try await stored.open()
         let value: T
         do {
             value = try await work(store)
         } catch {
-            await store.close()
-            lock.release()
+            try await close()
             throw error
         }
-        await store.close()
-        lock.release()
+        try await close()
         return value
+    }
+
+    /// Replaces what differs from run to run.
+    func masked(_ text: String) -> String {
+        text.replacing(directory.path, with: "DIRECTORY").replacing(stored.name, with: "DIRECTORY/halyard.db")
     }
 
     /// Claims every ready job and ends its attempt, as a runner would.
@@ -87,7 +91,7 @@ final class Workshop: Sendable {
                 output: output, errors: errors, input: standardInput.fileDescriptor, terminal: terminal,
                 now: now, lockPatience: lockPatience, statusPatience: statusPatience))
         try standardInput.close()
-        return Run(code: code, output: output.text, errors: errors.text.replacing(directory.path, with: "DIRECTORY"))
+        return Run(code: code, output: output.text, errors: masked(errors.text))
     }
 }
 
