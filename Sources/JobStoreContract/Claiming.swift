@@ -62,6 +62,23 @@ extension Check {
             try await bench.change(QueueChange(name: "narrow", limit: 4))
             try expectEqual(try await bench.claim().count, 2)
         },
+        Check("aQueueRunsNoMoreOnOneDaemonThanItsLimitThere") { bench in
+            try await bench.change(QueueChange(name: "narrow", limit: 10, limitPerDaemon: .atMost(2)))
+            for _ in 0..<20 { _ = try await bench.enqueue(bench.job(queue: "narrow")) }
+            let first = try await bench.claim()
+            try expectEqual(first.count, 2)
+            try expectEqual(try await bench.claim().count, 0)
+            try await bench.end(first[0].lease, .succeeded(JSONText("1")))
+            try expectEqual(try await bench.claim().count, 1)
+            try await bench.change(QueueChange(name: "narrow", limitPerDaemon: .atMost(4)))
+            try expectEqual(try await bench.claim().count, 2)
+            // The smaller of the two limits applies.
+            try await bench.change(QueueChange(name: "narrow", limit: 5, limitPerDaemon: .atMost(7)))
+            try expectEqual(try await bench.claim().count, 1)
+            try await bench.change(QueueChange(name: "narrow", limit: 8, limitPerDaemon: .unlimited))
+            try expectEqual(try await bench.claim().count, 3)
+            try expectEqual(try await bench.claim().count, 0)
+        },
         Check("theSlotsThatEndsGiveBackAreClaimedInTheSameExchange") { bench in
             try await bench.change(QueueChange(name: "single", limit: 1))
             for _ in 0..<2 { _ = try await bench.enqueue(bench.job(queue: "single")) }

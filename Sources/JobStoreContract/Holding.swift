@@ -92,7 +92,7 @@ extension Check {
             try expectEqual(record.holder, .bench)
             try expectEqual(record.kinds, ["upload"])
             try expectEqual(record.startedAt, bench.now)
-            try expectEqual(record.running, 1, "job \(job):")
+            try expectEqual(record.runningByQueue, ["default": 1], "job \(job):")
             try expectEqual(record.endedAt, nil)
             try await bench.end(lease, .interrupted)
             bench.advance(.seconds(3))

@@ -5,7 +5,8 @@ extension Check {
     /// Holders that enqueue, claim, save checkpoints, end, cancel, lapse and rescue at once, at random: no job is lost, none
     /// runs twice at a time, none has two results, and each attempt begins with the last checkpoint, whoever saved it.
     static let aFleetAtRandom = Check("aFleetLosesNothingAndRunsNothingTwice", each: Array(1...3)) { bench, seed in
-        try await bench.change(QueueChange(name: QueueSettings.defaultName, limit: 40))
+        try await bench.change(
+            QueueChange(name: QueueSettings.defaultName, limit: 40, limitPerDaemon: .atMost(Fleet.limitPerDaemon)))
         var benches = [bench]
         for number in 2...6 { benches.append(try await Workbench(beside: bench, as: .other(number))) }
         let fleet = Fleet()
@@ -34,6 +35,8 @@ extension Check {
 
 /// The facts that the holders of a random fleet know about its jobs.
 private final class Fleet: Sendable {
+    static let limitPerDaemon = 9
+
     private struct State {
         var accepted: [JobID] = []
         var recorded: [JobID: Int] = [:]
@@ -52,7 +55,9 @@ private final class Fleet: Sendable {
         for round in 0..<120 {
             switch Int.random(in: 0..<14, using: &random) {
             case 0, 1, 2: try await enqueue(bench, &random)
-            case 3, 4, 5: mine += try await claim(5, bench)
+            case 3, 4, 5:
+                mine += try await claim(5, bench)
+                try expect(mine.count <= Self.limitPerDaemon, "\(mine.count) jobs run on one daemon")
             case 6, 7, 8:
                 let count = min(mine.count, Int.random(in: 1...4, using: &random))
                 let ended = Array(mine.prefix(count))

@@ -111,14 +111,19 @@ extension Check {
         Check("aQueueIsMadeByItsFirstChangeAndKeepsTheRest") { bench in
             var record = try await bench.change(QueueChange(name: "mail", weight: 5))
             try expectEqual(record.settings, QueueSettings(name: "mail", weight: 5))
-            record = try await bench.change(QueueChange(name: "mail", limit: 3))
+            record = try await bench.change(QueueChange(name: "mail", limit: 3, limitPerDaemon: .atMost(2)))
+            try expectEqual(record.settings, QueueSettings(name: "mail", limit: 3, limitPerDaemon: 2, weight: 5))
+            record = try await bench.change(QueueChange(name: "mail", limitPerDaemon: .unlimited))
             try expectEqual(record.settings, QueueSettings(name: "mail", limit: 3, weight: 5))
+            record = try await bench.change(QueueChange(name: "mail", limitPerDaemon: .atMost(9)))
+            record = try await bench.change(QueueChange(name: "mail", limit: 4))
+            try expectEqual(record.settings, QueueSettings(name: "mail", limit: 4, limitPerDaemon: 9, weight: 5))
             try await bench.restart()
             try expectEqual(try await bench.store.queues().map(\.settings.name), ["default", "mail"])
             try expectEqual(try await bench.store.queues().last, record)
         },
         Check("aQueueThatNothingUsesIsRemovedAndMayBeMadeAnew") { bench in
-            try await bench.change(QueueChange(name: "mail", limit: 3, isPaused: true))
+            try await bench.change(QueueChange(name: "mail", limit: 3, limitPerDaemon: .atMost(1), isPaused: true))
             try expectEqual(try await bench.store.removeQueue("mail", now: bench.now), .removed)
             try expectEqual(try await bench.store.removeQueue("mail", now: bench.now), .unknown)
             try expectEqual(try await bench.store.removeQueue("default", now: bench.now), .unknown)

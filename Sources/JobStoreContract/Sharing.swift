@@ -84,6 +84,30 @@ extension Check {
                 for job in theirs { try await pair.b.end(job.lease, .succeeded(JSONText("1"))) }
             }
         },
+        Check(pair: "theLimitOfEachHolderHoldsAndTheOthersTakeTheRest") { pair in
+            let queue = QueueSettings.defaultName
+            try await pair.a.change(QueueChange(name: queue, limit: 5, limitPerDaemon: .atMost(3)))
+            for _ in 0..<40 { _ = try await pair.a.enqueue(pair.a.job()) }
+            var mine = try await pair.a.turn(ending: [])
+            var theirs = try await pair.b.turn(ending: [])
+            try expectEqual([mine.count, theirs.count], [3, 2], "slots that one may not use go to the other:")
+            try expectEqual(try await pair.a.turn(ending: []).count, 0)
+            try expectEqual(
+                try await pair.b.store.holders().map(\.runningByQueue), [[queue: 3], [queue: 2]])
+            // A lower limit counts from the next claim of each holder.
+            try await pair.b.change(QueueChange(name: queue, limitPerDaemon: .atMost(1)))
+            mine = try await pair.a.turn(ending: mine)
+            theirs = try await pair.b.turn(ending: theirs)
+            try expectEqual([mine.count, theirs.count], [1, 1])
+            // Without it, the limit of all is reached.
+            try await pair.a.change(QueueChange(name: queue, limitPerDaemon: .unlimited))
+            var count = mine.count + theirs.count
+            for _ in 0..<3 {
+                count += try await pair.a.turn(ending: []).count
+                count += try await pair.b.turn(ending: []).count
+            }
+            try expectEqual(count, 5)
+        },
         Check(pair: "aCancellationReachesTheHolderOfTheAttempt") { pair in
             let (job, lease) = try await pair.a.startJob()
             try await expectChange(in: pair.a.store, "job \(job) was cancelled") { change in
@@ -226,4 +250,12 @@ extension Check {
             }
         },
     ]
+}
+
+extension Workbench {
+    /// Ends jobs with success, and claims up to ten in the same exchange.
+    fileprivate func turn(ending jobs: [ClaimedJob]) async throws -> [ClaimedJob] {
+        let ends = jobs.map { AttemptEnd(lease: $0.lease, ending: .succeeded(JSONText("1"))) }
+        return try await exchange(ends, claim: ClaimRequest(slots: 10)).claimed
+    }
 }

@@ -149,6 +149,8 @@ import Testing
         }
         for queue in try await client.queues() { add("Queue", queue) }
         add("QueueChange", QueueRequest(QueueChange(name: "slow", limit: 2, weight: 3, isPaused: false), create: true))
+        add("QueueChange", QueueRequest(QueueChange(name: "slow", limitPerDaemon: .unlimited)))
+        add("QueueChange", QueueRequest(QueueChange(name: "slow", limitPerDaemon: .atMost(4))))
         let document = "definitions: {more: {kind: echo, timeout: 90s, retry: {delay: list, delays: [1s], on: [a]}}}"
         for line in try await client.apply(document, dryRun: false) { add("DefinitionLine", line) }
         let schedules =

@@ -33,6 +33,14 @@ import Testing
                 try await server.client.change(QueueChange(name: "fast", limit: 0))
             }
             #expect(zero?.code == .invalidRequest)
+            let few = try await server.client.change(QueueChange(name: "fast", limitPerDaemon: .atMost(2)))
+            #expect(few.settings == QueueSettings(name: "fast", limit: 7, limitPerDaemon: 2, weight: 3))
+            let free = try await server.client.change(QueueChange(name: "fast", limitPerDaemon: .unlimited))
+            #expect(free.settings == made.settings)
+            let none = await #expect(throws: ControlProblem.self) {
+                try await server.client.change(QueueChange(name: "fast", limitPerDaemon: .atMost(0)))
+            }
+            #expect(none?.message.contains("limit_per_daemon: expected 1 to 10000, found 0") == true)
         }
     }
 

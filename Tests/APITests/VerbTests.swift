@@ -191,6 +191,14 @@ import Testing
             guard case .running(1, _)? = try await server.client.why(first).reasons.first else {
                 throw TestFailure("it runs")
             }
+            _ = try await server.client.change(QueueChange(name: "slow", limit: 4, limitPerDaemon: .atMost(1)))
+            let name = try #require(try await server.store.holders().last).holder.name
+            #expect(
+                try await server.client.why(second).reasons == [
+                    .queueLimitPerDaemon(queue: "slow", limit: 1, daemons: [name])
+                ])
+            _ = try await server.client.change(QueueChange(name: "slow", limitPerDaemon: .atMost(2)))
+            #expect(try await server.client.why(second).reasons == [.turn(queue: "slow", ready: 0)])
             _ = try await server.client.change(QueueChange(name: "slow", isPaused: true))
             #expect(try await server.client.why(second).reasons == [.queuePaused(queue: "slow")])
 

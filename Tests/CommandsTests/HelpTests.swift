@@ -40,6 +40,7 @@ import Testing
         ["show", "\u{1B}[2J"], ["enqueue", "a", "--at", "25:00"], ["enqueue", "a", "--in", "5x"],
         ["upload", "a", "--to", "https://h/{pth}"], ["upload", "a", "--to", "https://{path}.example.org/a"],
         ["upload", "a", "--to", "https://h/{path"], ["queues", "set", "a", "--weight", "1001"],
+        ["queues", "set", "a", "--limit-per-daemon", "0"], ["queues", "set", "a", "--limit-per-daemon", "few"],
         ["enqueue", "a", "--after", "41:done"], ["queues", "set", "network", "--limt", "3"],
         ["prune", "--older-thn", "30d"], ["wait", "1", "--timout", "5s"], ["queues", "--jsn"], ["list", "-limit", "3"],
         ["show", "5", "-x"], ["prune", "-y", "--outcome", "failed", "--socket=/s", "--database", "-"],

@@ -64,6 +64,14 @@ import Testing
             lines(DefinitionChange(queues: [QueueChange(name: "default", limit: 4, weight: 2)])) == [
                 "~ queue default: limit 16 → 4, weight 1 → 2"
             ])
+        #expect(
+            lines(DefinitionChange(queues: [QueueChange(name: "default", limitPerDaemon: .atMost(4))])) == [
+                "~ queue default: limit_per_daemon none → 4"
+            ])
+        #expect(
+            lines(DefinitionChange(queues: [QueueChange(name: "default", limitPerDaemon: .unlimited)])) == [
+                "= queue default (unchanged)"
+            ])
     }
 
     @Test func changedGraphIsShownNodeByNode() {

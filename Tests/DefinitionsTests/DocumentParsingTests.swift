@@ -8,7 +8,8 @@ import Testing
     private static let document = """
         # A comment.
         queues:
-          slow: {limit: 2, weight: 3}
+          slow: {limit: 2, limit_per_daemon: 1, weight: 3}
+          wide: {limit_per_daemon: none}
           default:
         definitions:
           fetch:
@@ -39,7 +40,11 @@ import Testing
 
     @Test func everythingIsRead() throws {
         let change = try DefinitionDocument.parse(Self.document).change
-        #expect(change.queues == [QueueChange(name: "slow", limit: 2, weight: 3), QueueChange(name: "default")])
+        #expect(
+            change.queues == [
+                QueueChange(name: "slow", limit: 2, limitPerDaemon: .atMost(1), weight: 3),
+                QueueChange(name: "wide", limitPerDaemon: .unlimited), QueueChange(name: "default"),
+            ])
         let input =
             #"{"method":"GET","limit":16,"ratio":0.5,"version":"1","country":"no","deep":true,"none":null,"#
             + #""headers":{"X-A":"1,2","accept":"text/html"},"day":"2024-01-01"}"#
@@ -69,7 +74,7 @@ import Testing
         let document = try DefinitionDocument.parse(Self.document)
         #expect(
             document.describe(DefinitionProblem(.graph("chain"), .noNodes))
-                == #"line 25: graph "chain": it has no nodes; add at least one"#)
+                == #"line 26: graph "chain": it has no nodes; add at least one"#)
         #expect(
             document.describe(DefinitionProblem(.graph("other"), .noNodes))
                 == #"graph "other": it has no nodes; add at least one"#)
@@ -299,6 +304,7 @@ import Testing
             queues:
               q:
                 limit: 0
+                limit_per_daemon: 0
                 weight: 0
             definitions:
               - name: a
@@ -309,7 +315,7 @@ import Testing
             """
         let document = try DefinitionDocument.parse(text)
         let problems = Catalog(DefinitionSet()).check(document.change).map(document.describe)
-        #expect(problems.map { $0.prefix { $0 != ":" } } == ["line 3", "line 4", "line 8", "line 7"])
+        #expect(problems.map { $0.prefix { $0 != ":" } } == ["line 3", "line 4", "line 5", "line 9", "line 8"])
     }
 
     @Test func noMoreProblemsAreToldThanAnybodyReads() {

@@ -15,7 +15,9 @@ import Testing
 
     @Test func documentReadsWell() {
         let set = DefinitionSet(
-            queues: [QueueSettings(name: "slow", limit: 2, weight: 3), QueueSettings(name: "default")],
+            queues: [
+                QueueSettings(name: "slow", limit: 2, limitPerDaemon: 1, weight: 3), QueueSettings(name: "default"),
+            ],
             definitions: [
                 stored(
                     Definition(
@@ -41,7 +43,7 @@ import Testing
             DefinitionDocument.export(set) == """
                 queues:
                   default: {limit: 16, weight: 1}
-                  slow: {limit: 2, weight: 3}
+                  slow: {limit: 2, limit_per_daemon: 1, weight: 3}
 
                 definitions:
                   a:
@@ -80,7 +82,7 @@ import Testing
         var random = SeededGenerator()
         for _ in 0..<300 {
             let set = DefinitionSet(
-                queues: [QueueSettings(name: "q\(random.next() % 9)", limit: 3, weight: 2)],
+                queues: [QueueSettings(name: "q\(random.next() % 9)", limit: 3, limitPerDaemon: 2, weight: 2)],
                 definitions: [stored(definition("a", &random)), stored(definition("b", &random))],
                 graphs: [
                     stored(

@@ -47,6 +47,8 @@ import Testing
                 for column in expected.columns { #expect(row[column] == wanted[column], "\(view).\(column)") }
             }
         }
+        let photo = "SELECT reason FROM halyard.waiting WHERE queue = 'photo'"
+        #expect(try connection.run(photo).map { $0.string(0) } == ["queue photo is at its limit of 1 per daemon"])
     }
 
     @Test func daemonsAreShown() async throws {
@@ -149,7 +151,10 @@ import Testing
         ]
         try await store.change(
             DefinitionChange(
-                queues: [QueueChange(name: "net", limit: 1), QueueChange(name: "mail")], definitions: [fetch],
+                queues: [
+                    QueueChange(name: "net", limit: 1), QueueChange(name: "mail"),
+                    QueueChange(name: "photo", limit: 5, limitPerDaemon: .atMost(1)),
+                ], definitions: [fetch],
                 graphs: [pair], schedules: schedules), now: now)
         try await store.recordProblems(["pair": "node one has no url"], by: me)
         let id = try #require(try await store.definitions().definitions.first).id
@@ -182,6 +187,9 @@ import Testing
         _ = try await store.change(QueueChange(name: "default", isPaused: true), now: now)
         _ = try await store.exchange([], claim: ClaimRequest(slots: 1), by: me, now: now)
         _ = try await store.change(QueueChange(name: "default", isPaused: false), now: now)
+        let photos = [job(queue: "photo"), job(queue: "photo")]
+        _ = try await store.enqueue(photos.map { NewGraph(isGraph: false, jobs: [$0]) }, now: now)
+        _ = try await store.exchange([], claim: ClaimRequest(slots: 2, queues: ["photo"]), by: me, now: now)
         _ = try await store.cancel([JobID(5), JobID(10)], now: now)
         let nightly = try await store.schedules()[0]
         try await store.plan([ScheduleTiming(nightly, after: now, nextAt: now + .seconds(10))])

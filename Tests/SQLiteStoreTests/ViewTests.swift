@@ -30,7 +30,9 @@ import Testing
         var now = Timestamp(milliseconds: 1_750_000_000_123)
         try await store.change(
             DefinitionChange(
-                queues: [QueueChange(name: "net", limit: 1), QueueChange(name: "mail")],
+                queues: [
+                    QueueChange(name: "net", limit: 1), QueueChange(name: "mail", limitPerDaemon: .atMost(4)),
+                ],
                 definitions: [
                     Definition(
                         name: "fetch", kind: "http", summary: "Fetches a page.", queue: "net", priority: .high,

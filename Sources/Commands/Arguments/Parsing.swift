@@ -57,6 +57,14 @@ extension Duration: ParsedArgument {
     }
 }
 
+extension DaemonLimit: ParsedArgument {
+    init?(argument: String) { self.init(text: argument) }
+
+    static func remedy(for text: String) -> String {
+        "give a whole number, such as 4, or \(unlimitedName) for no such limit"
+    }
+}
+
 /// A choice that is typed by its name.
 protocol NamedArgument: ExpressibleByArgument, CaseIterable {
     var name: String { get }

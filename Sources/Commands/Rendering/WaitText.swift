@@ -23,6 +23,10 @@ enum WaitText {
         case .queuePaused(let queue): "queue \(queue) is paused; to resume it: halyard queues resume \(queue)"
         case .queueLimit(let queue, let running, let limit):
             "queue \(queue) runs \(AmountText.count(running, "job")) of at most \(limit); change it with: halyard queues set \(queue) --limit N"
+        case .queueLimitPerDaemon(let queue, let limit, let daemons) where daemons.count == 1:
+            "queue \(queue) is at its limit of \(limit) on the daemon \(daemons[0]); change it with: halyard queues set \(queue) --limit-per-daemon N"
+        case .queueLimitPerDaemon(let queue, let limit, let daemons):
+            "queue \(queue) is at its limit of \(limit) on each of \(AmountText.count(daemons.count, "daemon")); change it with: halyard queues set \(queue) --limit-per-daemon N"
         case .slots(let running, let limit):
             "the daemon runs \(AmountText.count(running, "job")) of at most \(limit) in all queues together; change it with slots in its configuration"
         case .turn(let queue, let ready):

@@ -52,9 +52,9 @@ extension Halyard {
 
         struct Set: WritingVerb {
             static let configuration = CommandConfiguration(
-                commandName: "set", abstract: "Set a queue's limit and weight.",
+                commandName: "set", abstract: "Set a queue's limits and weight.",
                 discussion: """
-                    With --create the queue is created if it does not exist; limit and weight are optional then. A document also creates \
+                    With --create the queue is created if it does not exist; the settings are optional then. A document also creates \
                     the queues it names: see halyard definitions apply.
                     """)
 
@@ -63,6 +63,12 @@ extension Halyard {
 
             @Option(help: ArgumentHelp("How many jobs of the queue may run at once, at least 1.", valueName: "count"))
             var limit: Int?
+
+            @Option(
+                help: ArgumentHelp(
+                    "How many jobs of the queue one daemon may run at once, at least 1; none for no such limit.",
+                    valueName: "count"), transform: DaemonLimit.read)
+            var limitPerDaemon: DaemonLimit?
 
             @Option(help: ArgumentHelp("The queue's share relative to other queues, at least 1.", valueName: "share"))
             var weight: Int?
@@ -73,12 +79,17 @@ extension Halyard {
             @OptionGroup var common: CommonOptions
 
             func validate() throws {
-                if limit == nil && weight == nil && !create {
-                    throw ValidationError("Give --limit, --weight or both, or --create to create the queue.")
+                if limit == nil && limitPerDaemon == nil && weight == nil && !create {
+                    throw ValidationError(
+                        "Give --limit, --limit-per-daemon or --weight, or --create to create the queue.")
                 }
                 if let limit, !(1...QueueSettings.maxLimit).contains(limit) {
                     throw ValidationError(
                         "--limit must be 1 to \(QueueSettings.maxLimit). To stop a queue: halyard queues pause")
+                }
+                if let limit = limitPerDaemon?.number, !(1...QueueSettings.maxLimit).contains(limit) {
+                    throw ValidationError(
+                        "--limit-per-daemon must be 1 to \(QueueSettings.maxLimit), or none for no such limit.")
                 }
                 if let weight, !(1...QueueSettings.maxWeight).contains(weight) {
                     throw ValidationError("--weight must be 1 to \(QueueSettings.maxWeight).")
@@ -87,7 +98,8 @@ extension Halyard {
 
             func run(in session: Session) async throws -> ExitCode {
                 try await Queues.change(
-                    [QueueChange(name: queue, limit: limit, weight: weight)], creating: create, in: session)
+                    [QueueChange(name: queue, limit: limit, limitPerDaemon: limitPerDaemon, weight: weight)],
+                    creating: create, in: session)
             }
         }
 

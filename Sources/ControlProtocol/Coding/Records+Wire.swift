@@ -109,7 +109,9 @@ extension QueueRecord: WireRecord {
 
 extension QueueSettings: WireRecord {
     init(_ fields: inout some RecordFields<Self>) throws(ShapeProblem) {
-        try self.init(name: fields("name", \.name), limit: fields("limit", \.limit), weight: fields("weight", \.weight))
+        try self.init(
+            name: fields("name", \.name), limit: fields("limit", \.limit),
+            limitPerDaemon: fields("limit_per_daemon", \.limitPerDaemon), weight: fields("weight", \.weight))
     }
 }
 

@@ -31,14 +31,27 @@ extension ScheduleChange: WireRecord {
     }
 }
 
-/// Encoded as `name`, `limit`, `weight`, `paused` and `create`. The path of a request may contain the name instead.
+/// Encoded as `name`, `limit`, `limit_per_daemon`, `weight`, `paused` and `create`. The path of a request may contain the name instead.
 extension QueueRequest: WireRecord {
     init(_ fields: inout some RecordFields<Self>) throws(ShapeProblem) {
-        try fields.allowOnly("name", "limit", "weight", "paused", "create")
+        try fields.allowOnly("name", "limit", "limit_per_daemon", "weight", "paused", "create")
         try self.init(
             QueueChange(
                 name: fields.optional("name", \.change.name) ?? "", limit: fields("limit", \.change.limit),
+                limitPerDaemon: fields("limit_per_daemon", \.change.limitPerDaemon),
                 weight: fields("weight", \.change.weight), isPaused: fields("paused", \.change.isPaused)),
             create: fields("create") { $0.create ? true : nil } ?? false)
+    }
+}
+
+/// Encoded as a number, or as `"none"`.
+extension DaemonLimit: WireValue {
+    public init(json: JSONText) throws(ShapeProblem) { try self.init(json: json, at: []) }
+
+    public func write(to writer: inout JSONWriter) {
+        switch self {
+        case .unlimited: Self.unlimitedName.write(to: &writer)
+        case .atMost(let number): number.write(to: &writer)
+        }
     }
 }

@@ -21,6 +21,10 @@ extension WaitExplanation.Reason: WireObjectValue {
             self = .queueLimit(
                 queue: try fields.required("queue"), running: try fields.required("running"),
                 limit: try fields.required("limit"))
+        case "queue_limit_per_daemon":
+            self = .queueLimitPerDaemon(
+                queue: try fields.required("queue"), limit: try fields.required("limit"),
+                daemons: try fields.required("daemons"))
         case "slots": self = .slots(running: try fields.required("running"), limit: try fields.required("limit"))
         case "turn": self = .turn(queue: try fields.required("queue"), ready: try fields.required("ready"))
         case "trial": self = .trial(of: try fields.required("jobs"), endsAt: try fields.required("ends_at"))
@@ -56,6 +60,8 @@ extension WaitExplanation.Reason: WireObjectValue {
         case .queuePaused(let queue): writer.fields(["type": "queue_paused", "queue": queue])
         case .queueLimit(let queue, let running, let limit):
             writer.fields(["type": "queue_limit", "queue": queue, "running": running, "limit": limit])
+        case .queueLimitPerDaemon(let queue, let limit, let daemons):
+            writer.fields(["type": "queue_limit_per_daemon", "queue": queue, "limit": limit, "daemons": daemons])
         case .slots(let running, let limit): writer.fields(["type": "slots", "running": running, "limit": limit])
         case .turn(let queue, let ready): writer.fields(["type": "turn", "queue": queue, "ready": ready])
         case .trial(let jobs, let endsAt): writer.fields(["type": "trial", "jobs": jobs, "ends_at": endsAt])

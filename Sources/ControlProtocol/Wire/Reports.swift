@@ -104,6 +104,9 @@ public struct WaitExplanation: Sendable, Hashable {
         case queuePaused(queue: String)
         /// The job's queue already runs as many jobs as its limit allows.
         case queueLimit(queue: String, running: Int64, limit: Int)
+        /// Each of these daemons, the only ones that could start the job, already runs as many jobs of the queue as one
+        /// daemon may.
+        case queueLimitPerDaemon(queue: String, limit: Int, daemons: [String])
         /// The daemon already runs as many jobs as it may in all queues together.
         case slots(running: Int, limit: Int)
         /// The job waits for its turn: at most `ready` other ready jobs of the queue are before it.

@@ -82,8 +82,12 @@ extension DefinitionSet {
     }
 
     private static func fields(of change: QueueChange, over queue: QueueSettings) -> [String] {
+        func text(_ limit: Int?) -> String { limit.map(String.init) ?? DaemonLimit.unlimitedName }
         var fields: [String] = []
         if let limit = change.limit, limit != queue.limit { fields.append("limit \(queue.limit) → \(limit)") }
+        if let limit = change.limitPerDaemon, limit.number != queue.limitPerDaemon {
+            fields.append("limit_per_daemon \(text(queue.limitPerDaemon)) → \(text(limit.number))")
+        }
         if let weight = change.weight, weight != queue.weight { fields.append("weight \(queue.weight) → \(weight)") }
         return fields
     }

@@ -6,7 +6,11 @@ extension DefinitionDocument {
     /// names it.
     public static func export(_ definitions: DefinitionSet) -> String {
         let queues = definitions.queues.map { queue in
-            (queue.name, ["  \(YAMLText.name(queue.name)): {limit: \(queue.limit), weight: \(queue.weight)}"])
+            let perDaemon = queue.limitPerDaemon.map { ", limit_per_daemon: \($0)" } ?? ""
+            return (
+                queue.name,
+                ["  \(YAMLText.name(queue.name)): {limit: \(queue.limit)\(perDaemon), weight: \(queue.weight)}"]
+            )
         }
         let document =
             section("queues", queues)

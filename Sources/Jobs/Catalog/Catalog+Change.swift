@@ -97,6 +97,9 @@ extension Catalog {
             if let limit = queue.limit, !(1...QueueSettings.maxLimit).contains(limit) {
                 report(.limitOutOfRange(limit))
             }
+            if let limit = queue.limitPerDaemon?.number, !(1...QueueSettings.maxLimit).contains(limit) {
+                report(.limitPerDaemonOutOfRange(limit))
+            }
             if let weight = queue.weight, !(1...QueueSettings.maxWeight).contains(weight) {
                 report(.weightOutOfRange(weight))
             }
@@ -158,8 +161,7 @@ extension DefinitionSet {
         }
         result.queues = Self.apply(change.queues, \.name, to: queues, \.name) { change, old in
             var settings = old ?? QueueSettings(name: change.name)
-            settings.limit = change.limit ?? settings.limit
-            settings.weight = change.weight ?? settings.weight
+            settings.apply(change)
             return settings
         }
         result.schedules = Self.apply(

@@ -33,6 +33,8 @@ public struct DefinitionProblem: Error, Hashable, Sendable {
         case tooLarge(bytes: Int)
         /// The limit of a queue is not between 1 and ``QueueSettings/maxLimit``.
         case limitOutOfRange(Int)
+        /// The limit of a queue on each daemon is not between 1 and ``QueueSettings/maxLimit``.
+        case limitPerDaemonOutOfRange(Int)
         /// The weight of a queue is not between 1 and ``QueueSettings/maxWeight``.
         case weightOutOfRange(Int)
         /// No kind has this name.
@@ -169,6 +171,11 @@ extension DefinitionProblem.Reason: CustomStringConvertible {
             )
         case .limitOutOfRange(let limit):
             (["limit"], "limit: expected 1 to \(QueueSettings.maxLimit), found \(limit)")
+        case .limitPerDaemonOutOfRange(let limit):
+            (
+                ["limit_per_daemon"],
+                "limit_per_daemon: expected 1 to \(QueueSettings.maxLimit), found \(limit); write none for no limit"
+            )
         case .weightOutOfRange(let weight):
             (["weight"], "weight: expected 1 to \(QueueSettings.maxWeight), found \(weight)")
         case .unknownKind(let kind, let known):

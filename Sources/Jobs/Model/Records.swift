@@ -253,17 +253,33 @@ public struct StateCounts: Hashable, Sendable {
 public struct QueueSettings: Hashable, Sendable {
     /// The queue's name, in the form that definitions use: `[a-z0-9][a-z0-9._-]*`, at most 64 bytes.
     public var name: String
-    /// The number of the queue's jobs that may run at once, 1 to ``maxLimit``.
+    /// The number of the queue's jobs that may run at once on all daemons together, 1 to ``maxLimit``.
     public var limit: Int
+    /// The number of the queue's jobs that may run at once on one daemon, 1 to ``maxLimit``; nil if only ``limit``
+    /// applies. It may exceed ``limit``, and has no effect then.
+    public var limitPerDaemon: Int?
     /// The queue's share, 1 to ``maxWeight``. A queue of weight 3 gets three slots for each slot of a queue of weight
     /// 1.
     public var weight: Int
 
     /// Creates settings; the numbers are not checked.
-    public init(name: String, limit: Int = QueueSettings.defaultLimit, weight: Int = 1) {
+    public init(
+        name: String, limit: Int = QueueSettings.defaultLimit, limitPerDaemon: Int? = nil, weight: Int = 1
+    ) {
         self.name = name
         self.limit = limit
+        self.limitPerDaemon = limitPerDaemon
         self.weight = weight
+    }
+
+    /// The number of the queue's jobs that one daemon may run at once: the smaller of the two limits.
+    public var mostPerDaemon: Int { min(limit, limitPerDaemon ?? limit) }
+
+    /// Applies the limits and the weight of a change.
+    public mutating func apply(_ change: QueueChange) {
+        limit = change.limit ?? limit
+        weight = change.weight ?? weight
+        if let perDaemon = change.limitPerDaemon { limitPerDaemon = perDaemon.number }
     }
 
     /// The limit of a queue that sets none.
@@ -280,7 +296,7 @@ public struct QueueSettings: Hashable, Sendable {
 
 /// A queue with its settings and the number of its jobs in each state.
 public struct QueueRecord: Hashable, Sendable {
-    /// The queue's name, limit and weight.
+    /// The queue's name, limits and weight.
     public var settings: QueueSettings
     /// When the queue was paused; nil while it is not paused.
     public var pausedAt: Timestamp?

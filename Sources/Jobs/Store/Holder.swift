@@ -27,6 +27,9 @@ public struct Holder: Sendable, Hashable {
         self.queues = queues
         self.machine = machine
     }
+
+    /// Whether it claims jobs of the queue.
+    public func serves(queue: String) -> Bool { queues?.contains(queue) ?? true }
 }
 
 /// The number of one life of a holder: positive, assigned in ascending order, and never used twice in one database.
@@ -90,15 +93,15 @@ public struct HolderRecord: Sendable, Hashable {
     public var aliveUntil: Timestamp?
     /// When the life ended; nil while it lasts.
     public var endedAt: Timestamp?
-    /// The number of its running jobs.
-    public var running: Int
+    /// The number of its running jobs in each queue that has some, by the queue's name.
+    public var runningByQueue: [String: Int]
     /// When the holder was drained; nil if it is not (``JobStore/setDrained(_:identity:now:)``).
     public var drainedAt: Timestamp?
 
     /// Creates a record from its stored values.
     public init(
         id: HolderID, holder: Holder, kinds: [String], startedAt: Timestamp, seenAt: Timestamp, aliveUntil: Timestamp?,
-        endedAt: Timestamp?, running: Int, drainedAt: Timestamp? = nil
+        endedAt: Timestamp?, runningByQueue: [String: Int] = [:], drainedAt: Timestamp? = nil
     ) {
         self.id = id
         self.holder = holder
@@ -107,9 +110,12 @@ public struct HolderRecord: Sendable, Hashable {
         self.seenAt = seenAt
         self.aliveUntil = aliveUntil
         self.endedAt = endedAt
-        self.running = running
+        self.runningByQueue = runningByQueue
         self.drainedAt = drainedAt
     }
+
+    /// The number of its running jobs.
+    public var running: Int { runningByQueue.values.reduce(0, +) }
 }
 
 /// How to rescue the jobs of ended lives.

@@ -171,15 +171,20 @@ public struct QueueChange: Sendable, Hashable {
     public var name: String
     /// The new ``QueueSettings/limit``.
     public var limit: Int?
+    /// The new ``QueueSettings/limitPerDaemon``.
+    public var limitPerDaemon: DaemonLimit?
     /// The new ``QueueSettings/weight``.
     public var weight: Int?
     /// Whether the queue is to be paused. A paused queue starts no jobs; running jobs continue.
     public var isPaused: Bool?
 
     /// Creates a change; the values are not checked.
-    public init(name: String, limit: Int? = nil, weight: Int? = nil, isPaused: Bool? = nil) {
+    public init(
+        name: String, limit: Int? = nil, limitPerDaemon: DaemonLimit? = nil, weight: Int? = nil, isPaused: Bool? = nil
+    ) {
         self.name = name
         self.limit = limit
+        self.limitPerDaemon = limitPerDaemon
         self.weight = weight
         self.isPaused = isPaused
     }

@@ -42,7 +42,7 @@ extension Writer {
     }
 
     /// The number of jobs that this life may start in a queue now. Takes more slots of the queue's limit if it has too
-    /// few, and gives some back if another daemon waits for them.
+    /// few, and gives some back if another daemon waits for them, or if a daemon may have only fewer now.
     func claimable(
         _ queue: Int64, _ share: QueueShare?, slots: Int, _ holder: HolderID
     ) throws(PostgresError) -> Int {
@@ -50,7 +50,8 @@ extension Writer {
         var share = share ?? QueueShare()
         let running = memory.running[holder]?[queue] ?? 0
         // While another daemon waits for slots, none keeps more than its part.
-        let part = share.isWanted ? (settings.limit + share.daemons) / (share.daemons + 1) : settings.limit
+        let fair = share.isWanted ? (settings.limit + share.daemons) / (share.daemons + 1) : settings.limit
+        let part = min(fair, settings.mostPerDaemon)
         let wanted = min(running + slots, part)
         // The limit was lowered: whoever looks first gives up what is too much.
         if share.mine + share.others > settings.limit, share.mine > running {

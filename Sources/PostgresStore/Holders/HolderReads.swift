@@ -5,6 +5,10 @@ extension Reader {
     func holders() throws(PostgresError) -> [HolderRecord] {
         var kinds: [String: [String]] = [:]
         try run(Statements.kinds).forEach { kinds[$0.string(0), default: []].append($0.string(1)) }
+        var running: [HolderID: [String: Int]] = [:]
+        try run(Statements.running).forEach { row in
+            running[HolderID(row.integer(0)), default: [:]][row.string(1)] = row.int(2)
+        }
         return try run(Statements.lives, try lifeClock()).map { row in
             HolderRecord(
                 id: HolderID(row.integer(0)),
@@ -12,8 +16,8 @@ extension Reader {
                     identity: row.string(1), name: row.string(2), host: row.string(3), version: row.string(4),
                     queues: row.isNull(5) ? nil : row.string(5).split(separator: "\n").map(String.init)),
                 kinds: kinds[row.string(1)] ?? [], startedAt: row.timestamp(6), seenAt: row.timestamp(7),
-                aliveUntil: row.optionalTimestamp(8), endedAt: row.optionalTimestamp(9), running: row.int(10),
-                drainedAt: row.optionalTimestamp(11))
+                aliveUntil: row.optionalTimestamp(8), endedAt: row.optionalTimestamp(9),
+                runningByQueue: running[HolderID(row.integer(0))] ?? [:], drainedAt: row.optionalTimestamp(10))
         }
     }
 
@@ -39,6 +43,14 @@ extension Reader {
             LEFT JOIN halyard.drained ON drained.identity = lane.home
             WHERE     record.id = $1::bigint
             """)
+        static let running = Statement(
+            """
+            SELECT   running.daemon, queue.name, count(*)
+            FROM     halyard.running
+            JOIN     halyard.lane ON lane.id = running.lane
+            JOIN     halyard.queue ON queue.id = lane.queue
+            GROUP BY running.daemon, queue.name
+            """)
         static let kinds = Statement("SELECT identity, name FROM halyard.kind ORDER BY identity, name COLLATE \"C\"")
         /// A life whose time is over has ended then, even if nobody has noticed yet. Ended lives are shown for a day, and
         /// of each identity only the last.
@@ -49,7 +61,6 @@ extension Reader {
                      coalesce(ended_ms,
                               CASE WHEN NOT (\(Writer.lasts("$1")))
                                    THEN alive_until_ms + (SELECT skew_ms FROM halyard.clock WHERE id = 1) END),
-                     (SELECT count(*) FROM halyard.running WHERE running.daemon = daemon.id),
                      (SELECT since_ms FROM halyard.drained WHERE drained.identity = daemon.identity)
             FROM     halyard.daemon
             WHERE    (\(Writer.lasts("$1")))

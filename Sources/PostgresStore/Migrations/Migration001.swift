@@ -77,12 +77,14 @@ extension Migration {
             id         bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
             name       text NOT NULL CONSTRAINT queue_name UNIQUE,
             "limit"    bigint NOT NULL CONSTRAINT queue_limit CHECK ("limit" BETWEEN 1 AND 10000),
+            limit_per_daemon bigint CONSTRAINT queue_limit_per_daemon CHECK (limit_per_daemon BETWEEN 1 AND 10000),
             weight     bigint NOT NULL CONSTRAINT queue_weight CHECK (weight BETWEEN 1 AND 1000),
             paused_ms  bigint,
             removed_ms bigint
         );
 
-        -- The slots of a queue's limit that a daemon may fill. Together they do not exceed the limit.
+        -- The slots of a queue's limit that a daemon may fill. Together they do not exceed the limit, and none takes more
+        -- than limit_per_daemon.
         CREATE TABLE halyard.share (
             queue  bigint NOT NULL,
             daemon bigint NOT NULL,

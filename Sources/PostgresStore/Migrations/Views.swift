@@ -53,6 +53,21 @@ extension Migration {
             LEFT JOIN halyard.drained ON drained.identity = lane.home
             WHERE     lane.id = $1
         $$;
+
+        -- Whether each daemon that could start a job of a queue runs as many of its jobs as one daemon may.
+        CREATE OR REPLACE FUNCTION halyard.is_full_per_daemon(of bigint) RETURNS boolean LANGUAGE sql STABLE AS $$
+            SELECT     coalesce(bool_and(load.running >= queue.limit_per_daemon), false)
+            FROM       halyard.queue
+            JOIN       halyard.daemon ON daemon.ended_ms IS NULL
+                                     AND (daemon.queues IS NULL OR queue.name = ANY (daemon.queues))
+            CROSS JOIN LATERAL (SELECT count(*) AS running
+                                FROM   halyard.running
+                                JOIN   halyard.lane ON lane.id = running.lane
+                                WHERE  running.daemon = daemon.id
+                                AND    lane.queue = queue.id) AS load
+            WHERE      queue.id = $1
+            AND        NOT EXISTS (SELECT 1 FROM halyard.drained WHERE drained.identity = daemon.identity)
+        $$;
         """
 
     // MARK: Columns
@@ -167,7 +182,7 @@ extension Migration {
 
     private static let queuesView = """
         CREATE VIEW halyard.queues AS
-        SELECT     queue.name AS queue, queue."limit", queue.weight, halyard.iso(queue.paused_ms) AS paused,
+        SELECT     queue.name AS queue, queue."limit", queue.limit_per_daemon, queue.weight, halyard.iso(queue.paused_ms) AS paused,
                    tally.running, tally.ready, tally.scheduled, tally.blocked,
                    tally.succeeded, tally.failed, tally.cancelled, tally.skipped
         FROM       halyard.queue
@@ -225,6 +240,9 @@ extension Migration {
                                THEN 'waits for the daemon ' || halyard.home_of(record.lane)
                                WHEN (SELECT tally.running FROM halyard.tally(-queue.id) AS tally) >= queue."limit"
                                THEN 'queue ' || queue.name || ' is at its limit of ' || queue."limit"
+                               WHEN queue.limit_per_daemon IS NOT NULL AND halyard.is_full_per_daemon(queue.id)
+                               THEN 'queue ' || queue.name || ' is at its limit of ' || queue.limit_per_daemon
+                                    || ' per daemon'
                                ELSE 'waits for its turn in queue ' || queue.name
                           END
                   END AS reason

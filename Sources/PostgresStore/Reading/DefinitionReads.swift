@@ -30,7 +30,7 @@ enum DefinitionReads {
     static let currentGraph = Statement("\(selectGraph) WHERE name = $1::text AND replaced_ms IS NULL")
     static let queues = Statement(
         """
-        SELECT     name, "limit", weight, paused_ms,
+        SELECT     name, "limit", limit_per_daemon, weight, paused_ms,
                    blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped
         FROM       halyard.queue
         CROSS JOIN LATERAL halyard.tally(-queue.id) AS tally
@@ -71,8 +71,7 @@ extension Reader {
     func queues() throws(PostgresError) -> [QueueRecord] {
         try run(DefinitionReads.queues).map { row in
             QueueRecord(
-                settings: QueueSettings(name: row.string(0), limit: row.int(1), weight: row.int(2)),
-                pausedAt: row.optionalTimestamp(3), counts: row.counts(from: 4))
+                settings: row.queueSettings(from: 0), pausedAt: row.optionalTimestamp(4), counts: row.counts(from: 5))
         }
     }
 
@@ -91,6 +90,13 @@ extension Reader {
 }
 
 extension Row {
+    /// Columns: name, limit, limit_per_daemon, weight.
+    func queueSettings(from column: Int) -> QueueSettings {
+        QueueSettings(
+            name: string(column), limit: int(column + 1), limitPerDaemon: optionalInteger(column + 2).map { Int($0) },
+            weight: int(column + 3))
+    }
+
     /// Columns: id, name, revision, kind, summary, queue, priority, retry, timeout_ms, input, updated_ms, problem,
     /// program.
     func storedDefinition() -> StoredDefinition {

@@ -42,8 +42,7 @@ extension Writer {
             if let known = known.queueByName[change.name] { known } else { try makeQueue(named: change.name) }
         guard let old = known.queues[id] else { return id }
         var queue = old
-        queue.settings.limit = change.limit ?? queue.settings.limit
-        queue.settings.weight = change.weight ?? queue.settings.weight
+        queue.settings.apply(change)
         if let isPaused = change.isPaused {
             // A queue that is already paused keeps the time of its first pause.
             queue.pausedAt = isPaused ? queue.pausedAt ?? now : nil
@@ -51,7 +50,7 @@ extension Writer {
         if queue.settings != old.settings || queue.pausedAt != old.pausedAt {
             try run(
                 Statements.update, .integer(id), .integer(queue.settings.limit), .integer(queue.settings.weight),
-                .time(queue.pausedAt))
+                .time(queue.pausedAt), .integer(queue.settings.limitPerDaemon))
             catalog?.queues[id] = queue
             queuesChanged = true
         }
@@ -122,7 +121,7 @@ extension Writer {
         static let update = Statement(
             """
             UPDATE halyard.queue
-            SET    "limit" = $2::bigint, weight = $3::bigint, paused_ms = $4::bigint
+            SET    "limit" = $2::bigint, weight = $3::bigint, paused_ms = $4::bigint, limit_per_daemon = $5::bigint
             WHERE  id = $1::bigint
             """)
         static let make = Statement(
@@ -130,7 +129,8 @@ extension Writer {
             INSERT INTO halyard.queue (name, "limit", weight)
             VALUES ($1::text, $2::bigint, $3::bigint)
             ON CONFLICT (name) DO UPDATE
-            SET    "limit" = excluded."limit", weight = excluded.weight, paused_ms = NULL, removed_ms = NULL
+            SET    "limit" = excluded."limit", limit_per_daemon = NULL, weight = excluded.weight, paused_ms = NULL,
+                   removed_ms = NULL
             RETURNING id
             """)
         static let users = Statement(

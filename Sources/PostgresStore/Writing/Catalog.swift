@@ -64,10 +64,10 @@ extension Writer {
         var new = Catalog(version: version)
         try run(Statements.queues).forEach { row in
             let id = row.integer(0)
-            let settings = QueueSettings(name: row.string(1), limit: row.int(2), weight: row.int(3))
+            let settings = row.queueSettings(from: 1)
             new.queues[id] = Catalog.Queue(
-                settings: settings, pausedAt: row.optionalTimestamp(4), isRemoved: !row.isNull(5))
-            if row.isNull(5) { new.queueByName[settings.name] = id }
+                settings: settings, pausedAt: row.optionalTimestamp(5), isRemoved: !row.isNull(6))
+            if row.isNull(6) { new.queueByName[settings.name] = id }
         }
         // Revisions never change and are never deleted.
         new.kinds = catalog?.kinds ?? [:]
@@ -128,7 +128,11 @@ extension Writer {
 
     private enum Statements {
         static let queues = Statement(
-            "SELECT id, name, \"limit\", weight, paused_ms, removed_ms FROM halyard.queue ORDER BY id")
+            """
+            SELECT   id, name, "limit", limit_per_daemon, weight, paused_ms, removed_ms
+            FROM     halyard.queue
+            ORDER BY id
+            """)
         static let definitions = Statement("SELECT id, kind FROM halyard.definition WHERE id > $1::bigint")
         static let lanes = Statement("SELECT id, queue, priority, kind, class, home FROM halyard.lane")
         static let makeLane = Statement(

@@ -17,7 +17,8 @@ enum Parameter: UInt8, ParameterName {
     // Counts of jobs by state.
     case blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped
     // Settings.
-    case limit, weight, summary, timeout, body, problem, revision, inputType, outputType, accepts, offers, fields,
+    case limit, perDaemon, weight, summary, timeout, body, problem, revision, inputType, outputType, accepts, offers,
+        fields,
         program, version
     // A daemon.
     case identity, host, queues

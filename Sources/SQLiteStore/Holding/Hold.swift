@@ -80,10 +80,17 @@ extension Reader {
     func holders(lasting: LastingLife) throws(SQLiteError) -> [HolderRecord] {
         try snapshot { () throws(SQLiteError) in
             let kinds = try definitions.kinds.all { $0.string(0) }
+            var running: [HolderID: [String: Int]] = [:]
+            for (holder, queue, count) in try holding.running.all({
+                (HolderID($0.integer(0)), $0.string(1), Int($0.integer(2)))
+            }) {
+                running[holder, default: [:]][queue] = count
+            }
             return try holding.all.all { (row) throws(SQLiteError) in
                 var record = try row.holder(kinds: kinds)
+                record.runningByQueue = running[record.id] ?? [:]
                 if record.endedAt == nil, !lasting.includes(record.id) {
-                    record.seenAt = max(record.startedAt, row.timestamp(9))
+                    record.seenAt = max(record.startedAt, row.timestamp(8))
                     record.endedAt = record.seenAt
                 }
                 return record
@@ -93,7 +100,7 @@ extension Reader {
 }
 
 extension Statement {
-    /// Columns: id, identity, name, host, version, queues, started_ms, left_ms, running, last_ms.
+    /// Columns: id, identity, name, host, version, queues, started_ms, left_ms, last_ms.
     fileprivate func holder(kinds: [String]) throws(SQLiteError) -> HolderRecord {
         var queues: [String]?
         if let bytes = bytes(5) {
@@ -108,7 +115,7 @@ extension Statement {
             holder: Holder(
                 identity: string(1), name: string(2), host: string(3), version: string(4), queues: queues),
             kinds: kinds, startedAt: timestamp(6), seenAt: timestamp(6), aliveUntil: nil,
-            endedAt: optionalTimestamp(7), running: Int(integer(8)))
+            endedAt: optionalTimestamp(7))
     }
 }
 
@@ -140,13 +147,18 @@ struct HolderReads: StatementGroup {
     let all = Statement(
         """
         SELECT   id, identity, name, host, version, queues, started_ms, left_ms,
-                 (SELECT count(*)
-                  FROM   job INDEXED BY job_open
-                  WHERE  state < \(JobState.firstFinal)
-                  AND    state = \(JobState.running)
-                  AND    holder_id = daemon.id),
                  (SELECT max(steady_ms) FROM tally) + (SELECT skew_ms FROM clock WHERE id = 1)
         FROM     daemon
         ORDER BY id
+        """)
+    let running = Statement(
+        """
+        SELECT   holder_id, queue.name, count(*)
+        FROM     job INDEXED BY job_open
+        JOIN     queue ON queue.id = job.queue_id
+        WHERE    state < \(JobState.firstFinal)
+        AND      state = \(JobState.running)
+        AND      holder_id IS NOT NULL
+        GROUP BY holder_id, queue_id
         """)
 }

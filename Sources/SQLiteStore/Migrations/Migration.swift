@@ -16,10 +16,10 @@ struct Migration: Sendable {
     let version: Int64
     let steps: [Step]
 
-    static let all: [Migration] = [.m001, .m002, .m003, .m004, .m005, .m006, .m007]
+    static let all: [Migration] = [.m001, .m002, .m003, .m004, .m005, .m006, .m007, .m008]
 
     /// The schema version that this release writes to `PRAGMA user_version`.
-    static let current: Int64 = 7
+    static let current: Int64 = 8
 
     /// Identifies a Halyard database in `PRAGMA application_id`: "HALY" in ASCII.
     static let applicationID: Int64 = 0x4841_4C59

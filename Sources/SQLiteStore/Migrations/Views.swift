@@ -116,6 +116,7 @@ extension Migration {
         CREATE VIEW queues AS
         SELECT      queue.name                                 AS queue,
                     queue."limit"                              AS "limit",
+                    queue.limit_per_daemon                     AS limit_per_daemon,
                     queue.weight                               AS weight,
                     \(time("queue.paused_ms")) AS paused,
                     tally.running, tally.ready, tally.scheduled, tally.blocked,
@@ -188,6 +189,9 @@ extension Migration {
                         THEN 'queue ' || queue.name || ' is paused since ' || \(time("queue.paused_ms"))
                         WHEN tally.running >= queue."limit"
                         THEN 'queue ' || queue.name || ' is at its limit of ' || queue."limit"
+                        WHEN tally.running >= queue.limit_per_daemon
+                        THEN 'queue ' || queue.name || ' is at its limit of ' || queue.limit_per_daemon
+                            || ' per daemon'
                         ELSE 'waits for its turn in queue ' || queue.name
                     END
         FROM        job

@@ -29,8 +29,8 @@ extension Reader {
     func queues() throws(SQLiteError) -> [QueueRecord] {
         try definitions.queues.all {
             QueueRecord(
-                settings: QueueSettings(name: $0.string(0), limit: Int($0.integer(1)), weight: Int($0.integer(2))),
-                pausedAt: $0.optionalTimestamp(3), counts: $0.tally(from: 4).counts)
+                settings: $0.queueSettings(from: 0), pausedAt: $0.optionalTimestamp(4), counts: $0.tally(from: 5).counts
+            )
         }
     }
 
@@ -66,7 +66,7 @@ struct DefinitionStatements: StatementGroup {
     let graphs = Statement("\(selectGraph) WHERE replaced_ms IS NULL ORDER BY name")
     let queues = Statement(
         """
-        SELECT   name, "limit", weight, paused_ms,
+        SELECT   name, "limit", limit_per_daemon, weight, paused_ms,
                  blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped
         FROM     queue
         JOIN     tally ON tally.queue_id = queue.id
@@ -99,4 +99,13 @@ struct DefinitionStatements: StatementGroup {
                sum(succeeded), sum(failed), sum(cancelled), sum(skipped)
         FROM   tally
         """)
+}
+
+extension Statement {
+    /// Columns: name, limit, limit_per_daemon, weight.
+    func queueSettings(from column: Int32) -> QueueSettings {
+        QueueSettings(
+            name: string(column), limit: Int(integer(column + 1)),
+            limitPerDaemon: optionalInteger(column + 2).map { Int($0) }, weight: Int(integer(column + 3)))
+    }
 }

@@ -7,8 +7,7 @@ extension Writer {
         let index =
             if let known = memory.queueByName[change.name] { known } else { try makeQueue(named: change.name) }
         var queue = memory.queues[index]
-        queue.settings.limit = change.limit ?? queue.settings.limit
-        queue.settings.weight = change.weight ?? queue.settings.weight
+        queue.settings.apply(change)
         if let isPaused = change.isPaused {
             // A queue that is already paused keeps the time of its first pause.
             queue.pausedAt = isPaused ? queue.pausedAt ?? now : nil
@@ -16,8 +15,8 @@ extension Writer {
         let old = memory.queues[index]
         if queue.settings != old.settings || queue.pausedAt != old.pausedAt {
             try settings.updateQueue.run([
-                .queue <- queue.id, .limit <- queue.settings.limit, .weight <- queue.settings.weight,
-                .paused <- queue.pausedAt,
+                .queue <- queue.id, .limit <- queue.settings.limit, .perDaemon <- queue.settings.limitPerDaemon,
+                .weight <- queue.settings.weight, .paused <- queue.pausedAt,
             ])
             memory.queues[index] = queue
             queuesChanged = true

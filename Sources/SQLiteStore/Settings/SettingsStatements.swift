@@ -10,13 +10,14 @@ struct SettingsStatements: StatementGroup {
     let updateQueue = Statement(
         """
         UPDATE queue
-        SET    "limit" = :limit, weight = :weight, paused_ms = :paused
+        SET    "limit" = :limit, limit_per_daemon = :perDaemon, weight = :weight, paused_ms = :paused
         WHERE  id = :queue
         """)
     let reviveQueue = Statement(
         """
         UPDATE queue
-        SET    name = :name, "limit" = :limit, weight = :weight, paused_ms = NULL, removed_ms = NULL
+        SET    name = :name, "limit" = :limit, limit_per_daemon = NULL, weight = :weight, paused_ms = NULL,
+               removed_ms = NULL
         WHERE  id = :queue
         AND    removed_ms IS NOT NULL
         """)

@@ -88,15 +88,15 @@ extension QueueMemory {
     fileprivate init(_ row: Statement) {
         self.init(
             id: row.integer(0),
-            settings: QueueSettings(name: row.string(1), limit: Int(row.integer(2)), weight: Int(row.integer(3))),
-            pausedAt: row.optionalTimestamp(4), isRemoved: !row.isNull(5), tally: row.tally(from: 6))
+            settings: row.queueSettings(from: 1), pausedAt: row.optionalTimestamp(5), isRemoved: !row.isNull(6),
+            tally: row.tally(from: 7))
     }
 }
 
 struct RememberStatements: StatementGroup {
     let queues = Statement(
         """
-        SELECT   queue.id, name, "limit", weight, paused_ms, removed_ms,
+        SELECT   queue.id, name, "limit", limit_per_daemon, weight, paused_ms, removed_ms,
                  blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped
         FROM     queue
         JOIN     tally ON tally.queue_id = queue.id

@@ -35,7 +35,8 @@ extension StoreControl {
         // Only the job's own daemon knows whether it has room for the job.
         let daemon = home == nil || home?.identity == daemon?.identity ? daemon : nil
         if let queue = try await store.queues().first(where: { $0.settings.name == job.queue }) {
-            reasons += Self.reasons(job, queue, await daemon?.condition().slots)
+            let full = try await daemonsAtLimit(of: queue.settings, home: home)
+            reasons += Self.reasons(job, queue, full, await daemon?.condition().slots)
         }
         if job.state == .ready {
             if let wait = try await waitForWorker(of: job, daemon) {
@@ -61,6 +62,18 @@ extension StoreControl {
         let running = try await store.holders().filter { $0.endedAt == nil }
         if running.isEmpty { return daemon == nil ? [.noDaemon] : [] }
         return running.allSatisfy { $0.drainedAt != nil } ? [.drained(daemons: running.map(\.holder.name))] : []
+    }
+
+    /// Returns the daemons that could start a job of the queue, if each of them runs as many of its jobs as one daemon
+    /// may; otherwise none.
+    private func daemonsAtLimit(of queue: QueueSettings, home: JobHome?) async throws(StoreError) -> [String] {
+        guard let limit = queue.limitPerDaemon else { return [] }
+        let candidates = try await store.holders().filter { daemon in
+            daemon.endedAt == nil && daemon.drainedAt == nil && daemon.holder.serves(queue: queue.name)
+                && home.map { $0.identity == daemon.holder.identity } ?? true
+        }
+        let isFull = candidates.allSatisfy { $0.runningByQueue[queue.name] ?? 0 >= limit }
+        return isFull ? candidates.map(\.holder.name) : []
     }
 
     /// Returns the reason why the worker of a ready job's kind cannot begin it now.
@@ -100,7 +113,7 @@ extension StoreControl {
     static let maxNamedDependencies = 100
 
     private static func reasons(
-        _ job: JobRecord, _ queue: QueueRecord, _ slots: DaemonHooks.Slots?
+        _ job: JobRecord, _ queue: QueueRecord, _ fullDaemons: [String], _ slots: DaemonHooks.Slots?
     ) -> [WaitExplanation.Reason] {
         let name = queue.settings.name
         if queue.pausedAt != nil { return [.queuePaused(queue: name)] }
@@ -109,6 +122,8 @@ extension StoreControl {
         let running = queue.counts[.running]
         if running >= queue.settings.limit {
             reasons.append(.queueLimit(queue: name, running: running, limit: queue.settings.limit))
+        } else if let limit = queue.settings.limitPerDaemon, !fullDaemons.isEmpty {
+            reasons.append(.queueLimitPerDaemon(queue: name, limit: limit, daemons: fullDaemons))
         }
         if let slots, slots.used >= slots.limit {
             reasons.append(.slots(running: slots.used, limit: slots.limit))

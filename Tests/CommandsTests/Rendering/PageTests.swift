@@ -27,7 +27,9 @@ import Testing
         let reasons: [WaitExplanation.Reason] = [
             .dependency(Samples.detail.dependencies[1]), .time(dueAt: now + .seconds(3600)),
             .retry(dueAt: now + .seconds(30), afterCode: "http_status"), .queuePaused(queue: "slow"),
-            .queueLimit(queue: "slow", running: 1, limit: 1), .slots(running: 256, limit: 256),
+            .queueLimit(queue: "slow", running: 1, limit: 1),
+            .queueLimitPerDaemon(queue: "slow", limit: 2, daemons: ["web1"]),
+            .queueLimitPerDaemon(queue: "slow", limit: 2, daemons: ["web1", "web2"]), .slots(running: 256, limit: 256),
             .turn(queue: "default", ready: 1200),
             .trial(of: [JobID(4)], endsAt: now + .seconds(30)),
             .trial(of: [JobID(4), JobID(5)], endsAt: now + .seconds(30)),
@@ -53,6 +55,10 @@ import Testing
 
     @Test func queuesAreATable() throws {
         try Golden.expect(Capture.text { try $0.table(QueueTable.table(Samples.queues, now: now)) }, "queues.txt")
+        var queues = Samples.queues
+        queues[1].settings.limitPerDaemon = 4
+        try Golden.expect(
+            Capture.text { try $0.table(QueueTable.table(queues, now: now)) }, "queues-per-daemon.txt")
     }
 
     @Test func workersAreTables() throws {

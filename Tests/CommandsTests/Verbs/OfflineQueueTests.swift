@@ -31,6 +31,15 @@ import Testing
         #expect(try await shop.withStore { try await $0.queues().map(\.settings.name) } == ["default", "fast", "slow"])
     }
 
+    @Test func theLimitPerDaemonIsSetAndRemoved() async throws {
+        let shop = try await Workshop()
+        let set = try await shop.run("queues", "set", "slow", "--limit-per-daemon", "4", "--json")
+        #expect(set.output.contains(#""limit_per_daemon":4"#), "\(set)")
+        #expect(try await shop.run("queues").output.contains("PER DAEMON"))
+        let removed = try await shop.run("queues", "set", "slow", "--limit-per-daemon", "none", "--json")
+        #expect(removed.code == .success && !removed.output.contains("limit_per_daemon"), "\(removed)")
+    }
+
     @Test func severalQueuesAreLookedUpBeforeOneIsRemoved() async throws {
         let shop = try await Workshop()
         for name in ["fast", "mail"] { _ = try await shop.run("queues", "set", name, "--create") }

@@ -41,7 +41,7 @@ enum Samples {
     static let graph = GraphRecord(
         id: GraphID(3), name: "save-link", enqueuedAt: moment, finishedAt: moment, counts: counts)
     static let queue = QueueRecord(
-        settings: QueueSettings(name: "net", limit: 4, weight: 2), pausedAt: moment, counts: counts)
+        settings: QueueSettings(name: "net", limit: 4, limitPerDaemon: 3, weight: 2), pausedAt: moment, counts: counts)
     static let definition = Definition(
         name: "unfurl", kind: "unfurl", summary: "Follows.", queue: "net", priority: .high,
         retry: RetryPolicy(
@@ -122,7 +122,8 @@ enum Samples {
     static let reasons: [WaitExplanation.Reason] = [
         .dependency(neighbour), .moreDependencies(3), .time(dueAt: moment),
         .retry(dueAt: moment, afterCode: "http_status"),
-        .queuePaused(queue: "net"), .queueLimit(queue: "net", running: 4, limit: 4), .slots(running: 8, limit: 8),
+        .queuePaused(queue: "net"), .queueLimit(queue: "net", running: 4, limit: 4),
+        .queueLimitPerDaemon(queue: "net", limit: 2, daemons: ["one", "two"]), .slots(running: 8, limit: 8),
         .turn(queue: "net", ready: 9),
         .trial(of: [JobID(3), JobID(4)], endsAt: moment), .worker(problem: "It rests."),
         .workerLimit(worker: "photos", running: 8, limit: 8), .suspect(worker: "photos"), .store(problem: "cut"),

@@ -79,7 +79,8 @@ import Testing
         try expectRoundTrip(PruneRequest(finishedBefore: Samples.moment, outcomes: [.failed, .skipped]))
         try expectRoundTrip(
             QueueRequest(QueueChange(name: "q", limit: 2, weight: 3, isPaused: false), create: true),
-            QueueRequest(QueueChange(name: "q")))
+            QueueRequest(QueueChange(name: "q", limitPerDaemon: .atMost(3))),
+            QueueRequest(QueueChange(name: "q", limitPerDaemon: .unlimited)), QueueRequest(QueueChange(name: "q")))
     }
 
     @Test func definitionsComeBack() throws {

@@ -131,13 +131,15 @@ import Testing
                 DefinitionChange(queues: [
                     QueueChange(name: "Bad Name"), QueueChange(name: "a", limit: 0),
                     QueueChange(name: "a", weight: 1001),
-                    QueueChange(name: "b", limit: 10_001),
+                    QueueChange(name: "b", limit: 10_001), QueueChange(name: "c", limitPerDaemon: .atMost(0)),
+                    QueueChange(name: "d", limitPerDaemon: .unlimited),
                 ])) == [
                     #"queue "Bad Name": the name is not allowed; use a-z, 0-9, ".", "_" and "-", beginning with a letter or a digit, at most 64 bytes"#,
                     #"queue "a": limit: expected 1 to 10000, found 0"#,
                     #"queue "a": the name is used twice; definitions and graphs share one namespace, so rename one of them"#,
                     #"queue "a": weight: expected 1 to 1000, found 1001"#,
                     #"queue "b": limit: expected 1 to 10000, found 10001"#,
+                    #"queue "c": limit_per_daemon: expected 1 to 10000, found 0; write none for no limit"#,
                 ])
     }
 

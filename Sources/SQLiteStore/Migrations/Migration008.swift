@@ -1,0 +1,14 @@
+import SQLite
+
+extension Migration {
+    /// A queue may have a limit for each daemon.
+    static let m008 = Migration(
+        version: 8,
+        steps: [
+            .sql(
+                """
+                ALTER TABLE queue ADD COLUMN limit_per_daemon INTEGER
+                    CONSTRAINT queue_limit_per_daemon CHECK (limit_per_daemon BETWEEN 1 AND 10000)
+                """)
+        ])
+}
