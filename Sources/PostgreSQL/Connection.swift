@@ -90,7 +90,7 @@ public final class Connection {
             return try answer()
         }
         let last = putOff(statement, arguments)
-        try runPutOff()
+        try runPutOff(thenOwn: true)
         guard let rows = last.rows else { throw PostgresError(.unexpected, message: "The server answered nothing.") }
         return rows
     }
@@ -114,31 +114,46 @@ public final class Connection {
     /// Runs the statements that were put off, in one round trip.
     ///
     /// - Throws: ``PostgresError``, of the first statement that failed. Those after it did not run.
-    public func runPutOff() throws(PostgresError) {
+    public func runPutOff() throws(PostgresError) { try runPutOff(thenOwn: false) }
+
+    /// - Parameter own: Whether the last statement is the one for which the others were put off.
+    private func runPutOff(thenOwn own: Bool) throws(PostgresError) {
         let batch = later
         if batch.isEmpty { return }
         later = []
-        for item in batch { try prepare(item.statement) }
-        let connection = try open()
-        try sent(halyard_pq_enterPipelineMode(connection))
-        for item in batch { try send(item.statement, item.arguments) }
-        try sent(halyard_pq_pipelineSync(connection))
-        let deadline = ContinuousClock.now + options.answerTimeout
         var failure: PostgresError?
-        for (index, item) in batch.enumerated() {
-            let (rows, problem) = try readAnswer(connection, until: deadline)
-            item.answer.rows = rows
-            if let problem, failure == nil { failure = problem.of(earlierStatement: index < batch.count - 1) }
+        do throws(PostgresError) {
+            for item in batch { try prepare(item.statement) }
+        } catch {
+            throw error.ofEarlierStatement
         }
-        // The end of the pipeline.
-        try awaitResult(connection, until: deadline)
+        do throws(PostgresError) {
+            let connection = try open()
+            try sent(halyard_pq_enterPipelineMode(connection))
+            for item in batch { try send(item.statement, item.arguments) }
+            try sent(halyard_pq_pipelineSync(connection))
+            for (index, item) in batch.enumerated() {
+                let (rows, problem) = try readAnswer(connection)
+                item.answer.rows = rows
+                if let problem, failure == nil {
+                    failure = own && index == batch.count - 1 ? problem : problem.ofEarlierStatement
+                }
+                try checkConnection(connection, problem)
+            }
+            try endPipeline(connection)
+        } catch {
+            // The server answers in order, and runs nothing after a statement that failed.
+            throw failure?.isOfEarlierStatement == true ? error.ofEarlierStatement : error
+        }
+        if let failure { throw failure }
+    }
+
+    private func endPipeline(_ connection: OpaquePointer) throws(PostgresError) {
+        try awaitResult(connection)
         let end = halyard_pq_getResult(connection)
         let isEnd = end != nil && halyard_pq_resultStatus(end) == Int32(HALYARD_PQ_PIPELINE_SYNC)
         halyard_pq_clear(end)
-        guard isEnd, halyard_pq_exitPipelineMode(connection) == 1 else {
-            throw close(failure?.message ?? message(of: connection), sqlState: failure?.sqlState ?? "")
-        }
-        if let failure { throw failure }
+        guard isEnd, halyard_pq_exitPipelineMode(connection) == 1 else { throw close(message(of: connection)) }
     }
 
     private func prepare(_ statement: Statement) throws(PostgresError) {
@@ -227,20 +242,20 @@ public final class Connection {
     /// Reads the answer to the last request, up to its end.
     @discardableResult
     private func answer() throws(PostgresError) -> Rows {
-        let (rows, failure) = try readAnswer(try open(), until: ContinuousClock.now + options.answerTimeout)
+        let connection = try open()
+        let (rows, failure) = try readAnswer(connection)
+        try checkConnection(connection, failure)
         if let failure { throw failure }
         guard let rows else { throw PostgresError(.unexpected, message: "The server answered nothing.") }
         return rows
     }
 
-    /// Reads the answer to one request, up to its end. Throws only if the connection is lost.
-    private func readAnswer(
-        _ connection: OpaquePointer, until deadline: ContinuousClock.Instant
-    ) throws(PostgresError) -> (Rows?, PostgresError?) {
+    /// Reads the answer to one request, up to its end.
+    private func readAnswer(_ connection: OpaquePointer) throws(PostgresError) -> (Rows?, PostgresError?) {
         var last: Rows?
         var failure: PostgresError?
         while true {
-            try awaitResult(connection, until: deadline)
+            try awaitResult(connection)
             guard let result = halyard_pq_getResult(connection) else { break }
             switch Int(halyard_pq_resultStatus(result)) {
             case Int(HALYARD_PQ_COMMAND_OK), Int(HALYARD_PQ_TUPLES_OK), Int(HALYARD_PQ_EMPTY_QUERY):
@@ -252,15 +267,17 @@ public final class Connection {
                 halyard_pq_clear(result)
             }
         }
-        if halyard_pq_status(connection) != Int32(HALYARD_PQ_CONNECTION_OK) {
-            throw close(failure?.message ?? message(of: connection), sqlState: failure?.sqlState ?? "")
-        }
         return (last, failure)
     }
 
-    private func awaitResult(_ connection: OpaquePointer, until deadline: ContinuousClock.Instant)
-        throws(PostgresError)
-    {
+    /// Throws if the connection has broken, perhaps with a last word of the server.
+    private func checkConnection(_ connection: OpaquePointer, _ failure: PostgresError?) throws(PostgresError) {
+        if halyard_pq_status(connection) == Int32(HALYARD_PQ_CONNECTION_OK) { return }
+        throw close(failure?.message ?? message(of: connection), sqlState: failure?.sqlState ?? "")
+    }
+
+    private func awaitResult(_ connection: OpaquePointer) throws(PostgresError) {
+        let deadline = ContinuousClock.now + options.answerTimeout
         while true {
             let unsent = halyard_pq_flush(connection)
             if unsent < 0 { throw close(message(of: connection)) }
@@ -284,40 +301,6 @@ public final class Connection {
     }
 }
 
-/// The answer to a statement that was put off.
-public final class Answer {
-    /// The rows; nil until the server has answered.
-    public internal(set) var rows: Rows?
-}
-
-/// A message that another connection has sent with `NOTIFY`.
-public struct Notification: Sendable, Hashable {
-    public var channel: String
-    public var payload: String
-    /// The server's process of the sender, ``Connection/backend``.
-    public var backend: Int32
-}
-
-/// Ends the running statement of a connection from another thread.
-///
-/// SAFETY: libpq allows its cancel object to be used by any thread while the connection is used by another.
-public final class Canceller: @unchecked Sendable {
-    private let handle: OpaquePointer?
-
-    init(_ handle: OpaquePointer?) { self.handle = handle }
-
-    deinit { if let handle { halyard_pq_freeCancel(handle) } }
-
-    /// Asks the server to end the statement that is running, if any. The statement then fails with
-    /// ``SQLState/cancelled``.
-    public func cancel() {
-        guard let handle else { return }
-        var problem = [CChar](repeating: 0, count: 256)
-        // If the request does not arrive, the statement ends by itself or by its timeout.
-        _ = halyard_pq_cancel(handle, &problem, Int32(problem.count))
-    }
-}
-
 extension PostgresError {
     fileprivate init(result: OpaquePointer) {
         func field(_ field: Int) -> String? {
@@ -329,9 +312,9 @@ extension PostgresError {
             constraint: field(Int(HALYARD_PQ_DIAG_CONSTRAINT)))
     }
 
-    fileprivate func of(earlierStatement: Bool) -> PostgresError {
+    fileprivate var ofEarlierStatement: PostgresError {
         var error = self
-        error.isOfEarlierStatement = earlierStatement
+        error.isOfEarlierStatement = true
         return error
     }
 }

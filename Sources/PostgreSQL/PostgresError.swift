@@ -21,7 +21,7 @@ public struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible 
     public let message: String
     /// The constraint that the statement violates; nil for other errors.
     public let constraint: String?
-    /// Whether the statement that failed had been put off, so that the one that was to be run did not run
+    /// Whether the statement that was to be run did certainly not run, because one that had been put off failed
     /// (``Connection/putOff(_:_:)``).
     public internal(set) var isOfEarlierStatement = false
 

@@ -128,8 +128,19 @@ import Testing
         connection.putOff(Statement("SELECT pg_terminate_backend(pg_backend_pid())"))
         let error = #expect(throws: PostgresError.self) { try connection.run(Statement("SELECT 2")) }
         #expect(error?.cause == .lost)
+        #expect(error?.isOfEarlierStatement == true)
         #expect(!connection.isOpen)
         #expect(throws: PostgresError.self) { try connection.run("SELECT 1") }
+    }
+
+    @Test func aStatementThatCannotBePreparedStopsTheOnesThatWerePutOff() throws {
+        let connection = try Connection(to: url)
+        try connection.run("CREATE TABLE t (id bigint)")
+        connection.putOff(Statement("INSERT INTO t VALUES (1)"))
+        let error = #expect(throws: PostgresError.self) { try connection.run(Statement("SELECT * FROM missing")) }
+        #expect(error?.sqlState == SQLState.undefinedTable)
+        #expect(error?.isOfEarlierStatement == true)
+        #expect(try connection.run("SELECT count(*) FROM t")[0].string(0) == "0")
     }
 
     @Test func aTerminatedBackendIsALostConnection() throws {
