@@ -79,7 +79,7 @@ import Testing
         await store.close()
     }
 
-    @Test(.timeLimit(.minutes(2))) func aServerThatNoLongerKeepsCommitsGetsNone() async throws {
+    @Test(.timeLimit(.minutes(10))) func aServerThatNoLongerKeepsCommitsGetsNone() async throws {
         func change(_ action: String) throws {
             try admin.run("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I \(action)', current_database()); END $$")
         }
@@ -132,6 +132,23 @@ import Testing
             _ = try await control.enqueue([Submission(.definition("step"))])
         }
         #expect(problem?.code == .unknownOutcome)
+        await store.close()
+    }
+
+    @Test func aFullDiskRefusesWritesUntilThereIsRoom() async throws {
+        try admin.run(
+            """
+            CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN
+                RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full';
+            END $$;
+            CREATE TRIGGER refuse BEFORE INSERT ON halyard.job FOR EACH STATEMENT EXECUTE FUNCTION refuse()
+            """)
+        let error = await #expect(throws: StoreError.self) { _ = try await enqueue() }
+        guard case .diskFull = error else { throw Unexpected() }
+        #expect(error?.isTransient == true)
+        try admin.run("DROP TRIGGER refuse ON halyard.job")
+        guard case .enqueued = try await enqueue() else { throw Unexpected() }
         await store.close()
     }
 

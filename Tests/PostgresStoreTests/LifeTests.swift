@@ -5,7 +5,7 @@ import Testing
 @testable import PostgresStore
 
 /// Lives of daemons, by the server's own clock.
-@Suite(.enabled(if: hasServer, "PostgreSQL is not installed"), .serialized, .timeLimit(.minutes(2))) struct LifeTests {
+@Suite(.enabled(if: hasServer, "PostgreSQL is not installed"), .serialized, .timeLimit(.minutes(10))) struct LifeTests {
     let database: TestDatabase
     let admin: Connection
     let now = Timestamp(milliseconds: 0)

@@ -5,7 +5,7 @@ import StoreControl
 import Testing
 
 /// Commits that the server has stored and whose answers were lost.
-@Suite(.enabled(if: hasServer, "PostgreSQL is not installed"), .serialized, .timeLimit(.minutes(2)))
+@Suite(.enabled(if: hasServer, "PostgreSQL is not installed"), .serialized, .timeLimit(.minutes(10)))
 struct LostAnswerTests {
     let database: TestDatabase
     let proxy: AnswerDroppingProxy

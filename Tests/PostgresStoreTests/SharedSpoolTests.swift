@@ -10,7 +10,7 @@ private let now = Timestamp(milliseconds: 1_700_000_000_000)
 private let later = now + Spool.leftoverAge + .seconds(1)
 
 /// Two daemons with one database and one folder for the files that callers send.
-@Suite(.enabled(if: hasServer, "PostgreSQL is not installed"), .serialized, .timeLimit(.minutes(2)))
+@Suite(.enabled(if: hasServer, "PostgreSQL is not installed"), .serialized, .timeLimit(.minutes(10)))
 struct SharedSpoolTests {
     private struct Daemon {
         let store: PostgresJobStore

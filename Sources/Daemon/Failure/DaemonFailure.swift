@@ -15,7 +15,7 @@ import Systemd
 /// | 70 | a defect of Halyard |
 /// | 73 | the control socket cannot be created |
 /// | 74 | reading or writing failed, or a file or folder cannot be used at the moment; a new start may help |
-/// | 75 | temporary: another process uses the database, or the disk is full |
+/// | 75 | temporary: another process uses the database, its server cannot be reached, or the disk is full |
 /// | 78 | the configuration or the database must be corrected first; a new start does not help |
 public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
     /// An exit status; the table of ``DaemonFailure`` explains each.
@@ -28,7 +28,8 @@ public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
         case socket = 73
         /// Reading or writing failed. A new start may help.
         case inputOutput = 74
-        /// Another process uses the database, or the disk is full. A new start may help later.
+        /// Another process uses the database, its server cannot be reached, or the disk is full. A new start may help
+        /// later.
         case temporary = 75
         /// The configuration or the database must be corrected first.
         case configuration = 78
@@ -63,7 +64,8 @@ public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
         case let error as ControlProblem:
             switch error.code {
             // Failures of the store, reported as a control problem.
-            case .storage, .unavailable, .unknownOutcome: self.init(.inputOutput, error.message, errno: EIO)
+            case .unavailable, .unknownOutcome: self.init(.temporary, error.message, errno: EAGAIN)
+            case .storage: self.init(.inputOutput, error.message, errno: EIO)
             default: self.init(.configuration, error.message, errno: EIO)
             }
         case let error as KernelTimerError:
@@ -99,9 +101,9 @@ public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
     private init(_ error: StoreError) {
         let (status, code): (Status, Int32) =
             switch error {
-            case .busy: (.inputOutput, EBUSY)
-            case .diskFull: (.inputOutput, ENOSPC)
             // A start can simply be repeated.
+            case .busy: (.temporary, EBUSY)
+            case .diskFull: (.temporary, ENOSPC)
             case .unreachable, .unanswered: (.temporary, EHOSTUNREACH)
             // The other life may end.
             case .identityInUse: (.temporary, EADDRINUSE)

@@ -52,8 +52,13 @@ import Testing
     }
 
     /// systemd and its caller must learn at once that the start failed.
-    @Test func aStartWhoseAnswerTheServerLostIsTriedAgain() {
-        #expect(DaemonFailure(StoreError.unanswered(server: "db", message: "cut")).status == .temporary)
+    @Test(arguments: [
+        StoreError.unanswered(server: "db", message: "cut"), .unreachable(server: "db", message: "down"),
+        .diskFull(path: "db"), .busy(waitedMilliseconds: 10_000),
+    ])
+    func aStartThatTheDatabaseRefusesForAWhileIsTriedAgain(error: StoreError) {
+        #expect(DaemonFailure(error).status == .temporary)
+        #expect(DaemonFailure(ControlProblem(.unavailable, "\(error)")).status == .temporary)
     }
 
     @Test(.timeLimit(.minutes(1)))
