@@ -1,7 +1,11 @@
+import Foundation
 import Jobs
+import OperationTypes
 import PostgreSQL
-import PostgresStore
+import Synchronization
 import Testing
+
+@testable import PostgresStore
 
 /// Daemons of two releases use one database while it is upgraded.
 @Suite(.enabled(if: hasServer, "PostgreSQL is not installed"), .serialized) struct UpgradeTests {
@@ -87,6 +91,39 @@ import Testing
         await command.close()
         await again.close()
         #expect(try admin.run("SELECT version FROM halyard.schema_version")[0].string(0) == "2")
+    }
+
+    @Test func aMigrationWaitsForAReaderWithoutStoppingTheDaemons() async throws {
+        let store = try database.open()
+        try await store.change(DefinitionChange(definitions: [Definition(name: "step", kind: "noop")]), now: now)
+        let holder = try await store.begin(Holder(identity: "me", host: "here", version: "1"), now: now).id
+        let reader = try Connection(to: database.url)
+        try reader.run("BEGIN; SELECT count(*) FROM halyard.jobs")
+        let migration = Migration(version: 2, sql: ["ALTER TABLE halyard.job ADD COLUMN later text"])
+        let (isReading, migrated) = (Mutex(true), Latch<(failure: String?, waited: Bool)>())
+        let url = database.url
+        Thread.detachNewThread {
+            let failure: String?
+            do {
+                try Connection(to: url).migrate(Migration.all + [migration])
+                failure = nil
+            } catch {
+                failure = "\(error)"
+            }
+            migrated.open(with: (failure, isReading.withLock { !$0 }))
+        }
+        for _ in 0..<20 {
+            try await run(try await enqueue(store), on: store, by: holder)
+            guard case .renewed = try await store.renew(holder, now: now) else { throw Unexpected() }
+        }
+        #expect(!migrated.isOpen)
+        isReading.withLock { $0 = false }
+        try reader.run("COMMIT")
+        let end = await migrated.uncancellableWait()
+        #expect(end.failure == nil && end.waited)
+        try await run(try await enqueue(store), on: store, by: holder)
+        #expect(try admin.run("SELECT version FROM halyard.schema_version")[0].string(0) == "2")
+        await store.close()
     }
 
     @Test func aDaemonThatIsTooOldForTheSchemaIsRefused() async throws {

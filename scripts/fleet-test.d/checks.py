@@ -10,7 +10,7 @@ BUGS = re.compile(r"deadlock|duplicate key|violates|[Pp]recondition|Fatal error|
 # Errors of the classes 22, 23, 40, 42 and XX: wrong statements and data, violated constraints, deadlocks, damage.
 # A server whose disk is full may panic, and calls the failure to write its caches an internal error.
 SERVER_BUGS = re.compile(
-    r"(ERROR|FATAL):\s+(22|23|42|40|XX)\w{3}:(?! +could not write init file)|PANIC:\s+(?!53100)")
+    r"(ERROR|FATAL):\s+(22|23|42|40|XX)\w{3}:(?! +could not write init file)|PANIC:(?! +53100:)")
 # The job's processes may outlive the end of the daemon's freeze by the grace and this much.
 THAW = 10
 # More than the tries and the faults of a long test can explain: the job was claimed again and again.

@@ -15,6 +15,8 @@ class Stalls:
             [sys.executable, __file__], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
             start_new_session=True)
         self.spans = []
+        # How often a stall explained what would have been a contradiction.
+        self.explained = 0
 
     def stop(self):
         """Ends the observation. Afterwards, `spans` is complete."""
@@ -29,7 +31,9 @@ class Stalls:
 
     def explain(self, begin, end):
         """Whether a stall could have delayed a stop so much that attempts met in this span."""
-        return any(first < end and last + fleet.LEASE > begin for first, last in self.spans)
+        is_explained = any(first < end and last + fleet.LEASE > begin for first, last in self.spans)
+        self.explained += is_explained
+        return is_explained
 
     def longest(self):
         return max((end - begin for begin, end in self.spans), default=0)

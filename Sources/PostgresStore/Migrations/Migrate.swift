@@ -1,3 +1,4 @@
+import Glibc
 import PostgreSQL
 
 extension Connection {
@@ -5,80 +6,110 @@ extension Connection {
     /// other; if one fails, the schema stays as it was. A newer schema that this release may use stays as it is, so that
     /// daemons are upgraded one after the other.
     ///
-    /// - Throws: ``PostgresOpenError``, such as `schemaTooNew`.
-    func migrate() throws(PostgresOpenError) {
-        if let found = try schema(), try isUsable(found) { return }
-        do throws(PostgresOpenError) {
-            try mappingErrors { () throws(PostgresError) in
-                _ = try run(
-                    "BEGIN; SET LOCAL lock_timeout = '60s'; SELECT pg_advisory_xact_lock(\(AdvisoryLock.migration))")
-            }
-            let found = try schema()
-            if let found, try isUsable(found) {
-                // Another daemon has just migrated it.
-                try mappingErrors { () throws(PostgresError) in _ = try run("COMMIT") }
-                return
-            }
-            try mappingErrors { () throws(PostgresError) in
-                if found == nil {
-                    try run(
-                        """
-                        CREATE SCHEMA halyard;
-                        CREATE TABLE halyard.schema_version (version bigint NOT NULL, oldest bigint NOT NULL)
-                        """)
-                } else {
-                    try run(Migration.dropViews)
+    /// A migration needs all tables of an older schema for itself. It takes their locks at once or begins again, so that it
+    /// neither stops the daemons while it waits for one reader nor ends in a deadlock with them.
+    ///
+    /// - Parameter migrations: All migrations, which only tests extend.
+    /// - Throws: ``PostgresOpenError``, such as `schemaTooNew`, or `unreachable` if the tables could not be had within a
+    ///   minute.
+    func migrate(_ migrations: [Migration] = Migration.all) throws(PostgresOpenError) {
+        let current = migrations.last!.version
+        let deadline = ContinuousClock.now + .seconds(60)
+        while true {
+            if let found = try schema(), try isUsable(found, current) { return }
+            do throws(PostgresError) {
+                try migrateOnce(migrations)
+            } catch {
+                // Losing this error is harmless: a transaction whose connection is closed is undone too.
+                _ = try? run("ROLLBACK")
+                let isLocked = error.sqlState == SQLState.lockTimeout || error.sqlState == SQLState.deadlock
+                guard isLocked, ContinuousClock.now < deadline else {
+                    throw PostgresOpenError(error, server: server)
                 }
-                for migration in Migration.all where migration.version > found?.version ?? 0 {
-                    for sql in migration.sql { try run(sql) }
-                }
-                for sql in Migration.views + Migration.enqueueing { try run(sql) }
-                try run(
-                    """
-                    DELETE FROM halyard.schema_version;
-                    INSERT INTO halyard.schema_version (version, oldest)
-                    VALUES (\(Migration.current), \(Migration.oldest));
-                    COMMIT
-                    """)
+                // Daemons that wait for each other's migrations try at different times.
+                usleep(.random(in: 20_000...100_000))
             }
-        } catch {
-            // Losing this error is harmless: a transaction whose connection is closed is undone too.
-            _ = try? run("ROLLBACK")
-            throw error
         }
     }
+
+    /// Migrates the schema in one transaction, unless another daemon has just done so.
+    private func migrateOnce(_ migrations: [Migration]) throws(PostgresError) {
+        let current = migrations.last!.version
+        try run("BEGIN; SET LOCAL lock_timeout = '60s'; SELECT pg_advisory_xact_lock(\(AdvisoryLock.migration))")
+        let found = try readSchema()
+        if let found, found.version >= current {
+            try run("COMMIT")
+            return
+        }
+        if found == nil {
+            try run(
+                """
+                CREATE SCHEMA halyard;
+                CREATE TABLE halyard.schema_version (version bigint NOT NULL, oldest bigint NOT NULL)
+                """)
+        } else {
+            try run(Self.lockAll)
+            try run(Migration.dropViews)
+        }
+        for migration in migrations where migration.version > found?.version ?? 0 {
+            for sql in migration.sql { try run(sql) }
+        }
+        for sql in Migration.views + Migration.enqueueing { try run(sql) }
+        try run(
+            """
+            DELETE FROM halyard.schema_version;
+            INSERT INTO halyard.schema_version (version, oldest) VALUES (\(current), \(Migration.oldest));
+            COMMIT
+            """)
+    }
+
+    /// Locks all tables and views, or fails at once.
+    private static let lockAll = """
+        DO $$
+        DECLARE
+            one record;
+        BEGIN
+            FOR one IN SELECT relname FROM pg_class WHERE relnamespace = 'halyard'::regnamespace
+                       AND relkind IN ('r', 'p', 'v') AND NOT relispartition ORDER BY relname LOOP
+                EXECUTE format('LOCK TABLE halyard.%I IN ACCESS EXCLUSIVE MODE NOWAIT', one.relname);
+            END LOOP;
+        END $$
+        """
 
     /// The versions of the schema; nil if there is no schema.
     ///
     /// - Throws: ``PostgresOpenError/foreignSchema(server:)`` if another program has created a schema of this name.
     func schema() throws(PostgresOpenError) -> SchemaVersion? {
-        try mappingErrors { () throws(PostgresError) in
-            let found = try run(
-                """
-                SELECT to_regclass('halyard.schema_version') IS NOT NULL,
-                       EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = 'halyard')
-                """)
-            guard found[0].string(0) == "t" else {
-                if found[0].string(1) == "t" {
-                    throw PostgresError(.unexpected, sqlState: SQLState.undefinedSchema, message: "foreign")
-                }
-                return nil
+        try mappingErrors { () throws(PostgresError) in try readSchema() }
+    }
+
+    private func readSchema() throws(PostgresError) -> SchemaVersion? {
+        let found = try run(
+            """
+            SELECT to_regclass('halyard.schema_version') IS NOT NULL,
+                   EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = 'halyard')
+            """)
+        guard found[0].string(0) == "t" else {
+            if found[0].string(1) == "t" {
+                throw PostgresError(.unexpected, sqlState: SQLState.undefinedSchema, message: "foreign")
             }
-            guard let row = try run("SELECT version, oldest FROM halyard.schema_version").first,
-                let version = Int64(row.string(0)), let oldest = Int64(row.string(1))
-            else { return nil }
-            return SchemaVersion(version: version, oldest: oldest)
+            return nil
         }
+        guard let row = try run("SELECT version, oldest FROM halyard.schema_version").first,
+            let version = Int64(row.string(0)), let oldest = Int64(row.string(1))
+        else { return nil }
+        return SchemaVersion(version: version, oldest: oldest)
     }
 
     /// Whether this release can use a schema as it is; false if it must migrate the schema first.
     ///
+    /// - Parameter current: The version that this release migrates to.
     /// - Throws: ``PostgresOpenError/schemaTooNew(server:found:supported:)`` if it cannot use the schema at all.
-    func isUsable(_ schema: SchemaVersion) throws(PostgresOpenError) -> Bool {
-        guard schema.oldest <= Migration.current else {
-            throw .schemaTooNew(server: server, found: schema.version, supported: Migration.current)
+    func isUsable(_ schema: SchemaVersion, _ current: Int64 = Migration.current) throws(PostgresOpenError) -> Bool {
+        guard schema.oldest <= current else {
+            throw .schemaTooNew(server: server, found: schema.version, supported: current)
         }
-        return schema.version >= Migration.current
+        return schema.version >= current
     }
 
     func mappingErrors<Value>(
