@@ -76,6 +76,8 @@ enum AdvisoryLock {
     static let rotation = migration + 2
     /// Shared by the transactions of programs that enqueue by themselves.
     static let calling = migration + 3
+    /// Exclusive for "halyard move"; shared for a moment by each store that is opened.
+    static let moving = migration + 4
     /// The first half of the locks of identities, held while a life begins; the second half is a hash of the identity.
     static let identity = life + 1
     /// The first half of the locks of lives; the second half is the number of the life.

@@ -17,6 +17,7 @@ extension PostgresJobStore {
         let offset = clock == nil ? ClockOffset() : nil
         let connection = try connect(link)
         if options.isBrief { try connection.requireSchema() } else { try connection.migrate() }
+        try connection.refuseMoved()
         try offset?.measure(connection)
         let server = link.server
         let identity = try connection.mappingErrors { () throws(PostgresError) in
@@ -73,10 +74,11 @@ extension PostgresJobStore {
         guard found <= Migration.current else {
             throw .schemaTooNew(server: connection.server, found: found, supported: Migration.current)
         }
+        try connection.refuseMoved()
     }
 
     /// Connects to a server that keeps the promises of a store.
-    private static func connect(_ link: Link) throws(PostgresOpenError) -> Connection {
+    static func connect(_ link: Link) throws(PostgresOpenError) -> Connection {
         let connection: Connection
         do throws(PostgresError) {
             connection = try link.connection()
@@ -109,7 +111,7 @@ extension Connection {
     }
 
     /// Refuses a database whose schema is not that of this release.
-    fileprivate func requireSchema() throws(PostgresOpenError) {
+    func requireSchema() throws(PostgresOpenError) {
         let found = try version()
         if found == 0 { throw .missing(server: server) }
         if found < Migration.current { throw .schemaTooOld(server: server, found: found, needed: Migration.current) }
