@@ -10,9 +10,7 @@ let settings: [SwiftSetting] = [
 ]
 
 /// A library target and its tests. A target exists to keep an import out: the list of dependencies is the architecture.
-func module(_ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource] = [])
-    -> Target
-{
+func module(_ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource] = []) -> Target {
     .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: settings)
 }
 
@@ -143,7 +141,9 @@ let package = Package(
         .target(name: "CCrashMark"),
         // The parts of a store that do not depend on its database.
         module("StoreParts", ["Jobs"]),
-        module("SQLiteStore", ["CCrashMark", "CFiles", "Jobs", "OperationTypes", "SQLite", "StoreParts"]),
+        // The form in which jobs are moved from one store to another.
+        module("Moving", ["CNettle", "Jobs"]),
+        module("SQLiteStore", ["CCrashMark", "CFiles", "Jobs", "Moving", "OperationTypes", "SQLite", "StoreParts"]),
         // A program that tests run on a failing disk.
         .executableTarget(
             name: "PowerCutWriter", dependencies: ["Jobs", "SQLite", "SQLiteStore"], path: "Tests/PowerCutWriter",
@@ -159,7 +159,7 @@ let package = Package(
         // PostgreSQL. The target loads libpq at run time, so that a machine without PostgreSQL does not need it.
         .target(name: "CPostgreSQL", linkerSettings: [.linkedLibrary("dl")]),
         module("PostgreSQL", ["CPostgreSQL"]),
-        module("PostgresStore", ["Jobs", "OperationTypes", "PostgreSQL", "StoreParts"]),
+        module("PostgresStore", ["Jobs", "Moving", "OperationTypes", "PostgreSQL", "StoreParts"]),
         // A server for tests.
         .target(
             name: "PostgresServer", dependencies: ["PostgreSQL"], path: "Tests/PostgresServer",
@@ -168,8 +168,8 @@ let package = Package(
         tests(
             "PostgresStore",
             [
-                "CalendarEvents", "ControlProtocol", "JobStoreContract", "Jobs", "OperationTypes", "PostgreSQL",
-                "PostgresServer", "SQLite", "SQLiteInspection", "SQLiteStore", "StoreControl",
+                "CalendarEvents", "ControlProtocol", "JobStoreContract", "Jobs", "Moving", "OperationTypes",
+                "PostgreSQL", "PostgresServer", "SQLite", "SQLiteInspection", "SQLiteStore", "StoreControl",
             ]),
 
         // Running jobs.
@@ -303,8 +303,8 @@ let package = Package(
         executable("halyard-worker", ["BuiltInWorker"]),
 
         // The stores by the addresses of their databases: the only place that knows which there are.
-        module("Stores", ["Jobs", "PostgresStore", "SQLiteStore"]),
-        tests("Stores", ["Jobs", "PostgresServer"]),
+        module("Stores", ["Jobs", "Moving", "PostgreSQL", "PostgresStore", "SQLite", "SQLiteStore", "StoreParts"]),
+        tests("Stores", ["Jobs", "PostgreSQL", "PostgresServer", "PostgresStore", "SQLiteStore"]),
 
         // Control: the verbs, the socket that carries them, and the command line.
         module("ControlProtocol", ["Jobs", "OperationTypes"]),

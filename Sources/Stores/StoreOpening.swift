@@ -132,6 +132,8 @@ public struct StoreOpenFailure: Error, Sendable, Hashable, CustomStringConvertib
         case unreadable
         /// This user may not write the database.
         case readOnly
+        /// The jobs were moved to another database, or a move to this one has not ended.
+        case moved
         /// The database belongs to another program.
         case otherProgram
         /// A later try may succeed without a correction; the code is an `errno`.
@@ -157,7 +159,7 @@ public struct StoreOpenFailure: Error, Sendable, Hashable, CustomStringConvertib
     public var mayPass: Bool {
         switch cause {
         case .reserved, .busy, .passing: true
-        case .missing, .unreadable, .readOnly, .otherProgram, .inputOutput, .wrong: false
+        case .missing, .unreadable, .readOnly, .moved, .otherProgram, .inputOutput, .wrong: false
         }
     }
 }

@@ -73,9 +73,9 @@ import Testing
 
     // MARK: Reading
 
-    private typealias Table = (columns: [String], rows: [[String: String]])
+    typealias Table = (columns: [String], rows: [[String: String]])
 
-    private static func rows(of view: String, _ path: String) throws -> Table {
+    static func rows(of view: String, _ path: String) throws -> Table {
         let connection = try SQLite.Connection(path: path, access: .readOnly)
         let statement = try connection.prepare(SQL(trusted: "SELECT * FROM \(view)"))
         let columns = (0..<statement.columnCount).map { statement.columnName($0) }
@@ -90,7 +90,7 @@ import Testing
         return (columns, sorted(rows))
     }
 
-    private static func rows(of view: String, _ connection: PostgreSQL.Connection) throws -> Table {
+    static func rows(of view: String, _ connection: PostgreSQL.Connection) throws -> Table {
         let columns = try connection.run(
             """
             SELECT   column_name
@@ -133,7 +133,7 @@ import Testing
     // MARK: Populating
 
     /// Jobs in every state, in queues that are full, paused and free.
-    private static func populate(_ store: some JobStore) async throws {
+    static func populate(_ store: some JobStore) async throws {
         var now = start
         let me = try await store.begin(Holder(identity: "me", host: "here", version: "1"), now: now).id
         let fetch = Definition(

@@ -179,6 +179,7 @@ struct Connector {
         // The daemon's user owns the database, so the caller needs a running daemon, not other permissions.
         case .readOnly: return CommandFailure(noDaemon)
         case .wrong where isURL: return CommandFailure(.usage, error.description)
+        case .moved: return CommandFailure(.data, error.description)
         case .unreadable: return CommandFailure(.permission, "\(error)")
         case .busy: return CommandFailure(.temporary, "\(error)")
         case .missing where isURL, .passing where isURL: return CommandFailure(.unavailable, "\(error)")

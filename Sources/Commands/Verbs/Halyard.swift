@@ -26,7 +26,7 @@ struct Halyard: ParsableCommand {
             CommandGroup(
                 name: "Settings",
                 subcommands: [
-                    Queues.self, Definitions.self, Schedules.self, Reload.self, Workers.self, Daemons.self,
+                    Queues.self, Definitions.self, Schedules.self, Reload.self, Workers.self, Daemons.self, Move.self,
                 ]),
         ])
 

@@ -93,7 +93,7 @@ public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
             case .busy: (.temporary, EAGAIN)
             case .passing(let code): (.temporary, code)
             case .inputOutput(let code): (.inputOutput, code)
-            case .missing, .unreadable, .readOnly, .otherProgram, .wrong: (.configuration, EINVAL)
+            case .missing, .unreadable, .readOnly, .moved, .otherProgram, .wrong: (.configuration, EINVAL)
             }
         self.init(status, error.description, errno: code)
     }

@@ -57,6 +57,17 @@ extension DatabaseAddress: CustomStringConvertible {
     }
 }
 
+extension DatabaseAddress {
+    /// The address as a configuration contains it: the path, or the URL with its parameters but without passwords.
+    package var withoutPassword: String {
+        guard case .postgresql(let url) = self, let start = url.firstIndex(of: "?") else { return description }
+        let parameters = url[url.index(after: start)...].split(separator: "&").filter {
+            !$0.lowercased().contains("password")
+        }
+        return description + (parameters.isEmpty ? "" : "?" + parameters.joined(separator: "&"))
+    }
+}
+
 extension StringProtocol {
     /// The first occurrence of an ASCII text.
     fileprivate func range(of text: String) -> Range<Index>? {

@@ -112,6 +112,17 @@ extension Connection {
         return schema.version >= current
     }
 
+    /// Refuses a database whose schema is not that of this release, which could not read all of it.
+    func requireOwnSchema() throws(PostgresOpenError) {
+        guard let found = try schema() else { throw .missing(server: server) }
+        guard try isUsable(found) else {
+            throw .schemaTooOld(server: server, found: found.version, needed: Migration.current)
+        }
+        if found.version > Migration.current {
+            throw .schemaTooNew(server: server, found: found.version, supported: Migration.current)
+        }
+    }
+
     func mappingErrors<Value>(
         _ body: () throws(PostgresError) -> Value
     ) throws(PostgresOpenError) -> Value {
@@ -136,6 +147,8 @@ enum AdvisoryLock {
     static let rotation = migration + 2
     /// Shared by the transactions of programs that enqueue by themselves.
     static let calling = migration + 3
+    /// Exclusive for "halyard move"; shared for a moment by each store that is opened.
+    static let moving = migration + 4
     /// The first half of the locks of identities, held while a life begins; the second half is a hash of the identity.
     static let identity = life + 1
     /// The first half of the locks of lives; the second half is the number of the life.

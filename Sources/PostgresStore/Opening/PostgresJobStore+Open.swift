@@ -17,6 +17,7 @@ extension PostgresJobStore {
         let offset = clock == nil ? ClockOffset() : nil
         let connection = try connect(link)
         if options.isBrief { try connection.requireSchema() } else { try connection.migrate() }
+        try connection.refuseMoved()
         try offset?.measure(connection)
         let server = link.server
         let identity = try connection.mappingErrors { () throws(PostgresError) in
@@ -70,10 +71,11 @@ extension PostgresJobStore {
         let connection = try connect(Link(to: url, name: "halyard check", options: options))
         guard let found = try connection.schema() else { throw .missing(server: connection.server) }
         _ = try connection.isUsable(found)
+        try connection.refuseMoved()
     }
 
     /// Connects to a server that keeps the promises of a store.
-    private static func connect(_ link: Link) throws(PostgresOpenError) -> Connection {
+    static func connect(_ link: Link) throws(PostgresOpenError) -> Connection {
         let connection: Connection
         do throws(PostgresError) {
             connection = try link.connection()

@@ -1,3 +1,4 @@
+import Jobs
 import PostgreSQL
 
 /// The reason why a database on a server could not be opened. Nothing was changed (P11).
@@ -20,6 +21,12 @@ public enum PostgresOpenError: Error, Sendable, Hashable {
     case schemaTooNew(server: String, found: Int64, supported: Int64)
     /// An older release of Halyard has created the schema. Only a daemon migrates it.
     case schemaTooOld(server: String, found: Int64, needed: Int64)
+    /// The jobs of the database were moved to another one; `place` contains no password.
+    case moved(server: String, place: String, at: Timestamp)
+    /// A move of jobs to the database has not ended.
+    case unfinishedMove(server: String, place: String)
+    /// "halyard move" uses the database at the moment. Trying again later is safe.
+    case beingMoved(server: String)
     /// A thread could not be started; `code` is the `errno`.
     case noThread(code: Int32)
     /// A statement failed.
@@ -62,6 +69,12 @@ extension PostgresOpenError: CustomStringConvertible {
             "The job database on \(server) uses schema \(found); this release understands up to \(supported). Upgrade Halyard."
         case .schemaTooOld(let server, let found, let needed):
             "The job database on \(server) uses schema \(found); this release needs \(needed). Start a daemon of this release first; it migrates the schema."
+        case .moved(let server, let place, let at):
+            "The jobs of the database on \(server) were moved to \(place) at \(at.iso8601). Use that database (the key database, or --database), or move the jobs back with \"halyard move\"."
+        case .unfinishedMove(let server, let place):
+            "A move of jobs from \(place) to the database on \(server) has not ended. Repeat the command \"halyard move\", or go on with \(place) and drop the schema halyard on \(server)."
+        case .beingMoved(let server):
+            "The jobs of the database on \(server) are being moved with \"halyard move\". Start again when that command has ended."
         case .noThread(let code):
             "A thread for the database could not be started (errno \(code)). Raise the limit of threads (TasksMax=)."
         case .failed(let server, let sqlState, let message):

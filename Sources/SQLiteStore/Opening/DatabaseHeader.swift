@@ -6,6 +6,14 @@ extension SQLiteJobStore {
     /// - Throws: ``StoreOpenError``, such as `notADatabase` for another kind of file, or `foreignDatabase` for the
     ///   database of another program.
     public static func checkHeader(ofDatabaseAt path: String) throws(StoreOpenError) {
+        let id = try applicationID(ofDatabaseAt: path)
+        guard [Migration.applicationID, Migration.movedID, Migration.unfinishedID].contains(id) else {
+            throw .foreignDatabase(path: path, applicationID: id)
+        }
+    }
+
+    /// The application id in the header of an SQLite file.
+    static func applicationID(ofDatabaseAt path: String) throws(StoreOpenError) -> Int64 {
         let descriptor = try openFile(path, O_RDONLY)
         defer { Glibc.close(descriptor) }
         let status = try status(of: descriptor, path)
@@ -20,9 +28,6 @@ extension SQLiteJobStore {
             // Drops the cached page, so that the second read comes from the disk.
             _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
         }
-        let applicationID = header[68..<72].reduce(Int64(0)) { $0 << 8 | Int64($1) }
-        guard applicationID == Migration.applicationID else {
-            throw .foreignDatabase(path: path, applicationID: applicationID)
-        }
+        return header[68..<72].reduce(Int64(0)) { $0 << 8 | Int64($1) }
     }
 }

@@ -141,7 +141,7 @@ extension DatabaseLocation {
 }
 
 extension Connection {
-    /// Refuses the database of another program, and a Halyard database with a newer schema.
+    /// Refuses the database of another program, a Halyard database with a newer schema, and one that a move has marked.
     ///
     /// - Returns: The database's schema version.
     @discardableResult
@@ -150,7 +150,8 @@ extension Connection {
             (try integer("PRAGMA application_id") ?? 0, try integer("PRAGMA user_version") ?? 0)
         }
         guard applicationID == Migration.applicationID else {
-            throw .foreignDatabase(path: path, applicationID: applicationID)
+            throw try moveProblem(applicationID: applicationID, path: path)
+                ?? .foreignDatabase(path: path, applicationID: applicationID)
         }
         guard version <= Migration.current else {
             throw .schemaTooNew(path: path, found: version, supported: Migration.current)

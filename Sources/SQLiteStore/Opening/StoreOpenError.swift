@@ -1,3 +1,5 @@
+import Jobs
+
 /// The reason why a database could not be opened. Nothing was changed, and nothing was created in its place (P11).
 public enum StoreOpenError: Error, Sendable, Hashable {
     case missingDirectory(path: String)
@@ -30,6 +32,10 @@ public enum StoreOpenError: Error, Sendable, Hashable {
     case notADatabase(path: String)
     /// An SQLite database of another program.
     case foreignDatabase(path: String, applicationID: Int64)
+    /// The jobs of the database were moved to another one; `place` contains no password.
+    case moved(path: String, place: String, at: Timestamp)
+    /// A move of jobs to the database has not ended.
+    case unfinishedMove(path: String, place: String)
     /// A newer release of Halyard has migrated the database.
     case schemaTooNew(path: String, found: Int64, supported: Int64)
     /// A reader found an older schema. Only the writer migrates the database.
@@ -102,6 +108,10 @@ extension StoreOpenError: CustomStringConvertible {
             "\(path) is not an SQLite database, or its beginning is damaged. Keep a copy, then restore a backup, or move it away, with its -wal and -shm files, to start with a new database."
         case .foreignDatabase(let path, let applicationID):
             "\(path) is an SQLite database of another program (application id \(applicationID)). Set another path for the job database."
+        case .moved(let path, let place, let at):
+            "The jobs of \(path) were moved to \(place) at \(at.iso8601). Use that database (the key database, or --database), or move the jobs back with \"halyard move\"."
+        case .unfinishedMove(let path, let place):
+            "A move of jobs from \(place) to \(path) has not ended. Repeat the command \"halyard move\", or go on with \(place) and remove \(path)."
         case .schemaTooNew(let path, let found, let supported):
             "The job database \(path) uses schema \(found); this release understands up to \(supported). Upgrade Halyard."
         case .schemaTooOld(let path, let found, let needed):

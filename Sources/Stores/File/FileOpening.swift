@@ -147,6 +147,7 @@ extension StoreOpenFailure {
             case .missingFile, .missingDirectory: .missing
             case .unreadableFile: .unreadable
             case .readOnlyFile, .readOnlyDirectory: .readOnly
+            case .moved, .unfinishedMove: .moved
             case .foreignDatabase, .notADatabase, .notARegularFile, .emptyFile: .otherProgram
             default: .wrong
             }

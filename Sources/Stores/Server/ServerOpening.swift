@@ -116,7 +116,13 @@ private func mapping<Value>(_ body: () throws(PostgresOpenError) -> Value) throw
     do throws(PostgresOpenError) {
         return try body()
     } catch {
-        let cause: StoreOpenFailure.Cause =
+        throw StoreOpenFailure(error)
+    }
+}
+
+extension StoreOpenFailure {
+    init(_ error: PostgresOpenError) {
+        let cause: Cause =
             switch error {
             case .missing: .missing
             case .unreachable: .passing(errno: EHOSTUNREACH)
@@ -124,8 +130,10 @@ private func mapping<Value>(_ body: () throws(PostgresOpenError) -> Value) throw
             case .refused: .passing(errno: EACCES)
             case .noThread(let code): .passing(errno: code)
             case .failed: .inputOutput(errno: EIO)
+            case .beingMoved: .passing(errno: EBUSY)
             case .missingLibrary, .serverTooOld, .notDurable, .foreignSchema, .schemaTooNew, .schemaTooOld: .wrong
+            case .moved, .unfinishedMove: .moved
             }
-        throw StoreOpenFailure(cause, error.description)
+        self.init(cause, error.description)
     }
 }

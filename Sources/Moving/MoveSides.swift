@@ -1,0 +1,133 @@
+import Jobs
+
+/// A database from which jobs are moved. All calls block, and are made by one thread.
+///
+/// From the creation of the value until it is released, no daemon can use the database.
+package protocol MoveSource: AnyObject {
+    /// The database for people, without a password.
+    var place: String { get }
+    /// Identifies the database, also under another name.
+    var key: String { get }
+    /// Where the jobs are now, if they were moved before; nil if they are here.
+    var mark: MoveMark? { get }
+
+    /// Ends the attempts of daemons that have died, and completes what a daemon would complete when it starts. From then on,
+    /// nothing changes in the database.
+    ///
+    /// - Throws: ``MoveFailure``, or an error of the database.
+    func settle() throws
+
+    /// The clock of the database.
+    func clock() throws -> MoveClock
+
+    /// Reads all rows of a table, in its order (M1).
+    func read(_ table: Facts, _ body: (FactBatch) throws -> Void) throws
+
+    /// Records where the jobs are now. No daemon uses the database again, and no program enqueues there.
+    func markMoved(_ mark: MoveMark) throws
+}
+
+/// A database to which jobs are moved. All calls block, and are made by one thread.
+///
+/// From ``begin(_:_:)`` to ``finish()``, no daemon can use the database, also if this process dies.
+package protocol MoveTarget: AnyObject {
+    /// The database for people, without a password.
+    var place: String { get }
+    /// Identifies the database, also under another name.
+    var key: String { get }
+    /// What the database contains.
+    var content: MoveContent { get }
+
+    /// Prepares an empty database. Removes the rows of an unfinished move, and sets aside a database whose jobs were moved.
+    ///
+    /// - Parameter mark: Names the source.
+    func begin(_ mark: MoveMark, _ clock: MoveClock) throws
+
+    /// Adds rows. Tables come in the order of ``Facts``.
+    func add(_ batch: FactBatch) throws
+
+    /// Makes what follows from the rows. Called after the last row.
+    func complete() throws
+
+    /// Reads all rows of a table, in its order (M1).
+    func read(_ table: Facts, _ body: (FactBatch) throws -> Void) throws
+
+    /// Records that both sides are equal. After this, ``finish()`` may follow in another process.
+    func markVerified() throws
+
+    /// Lets daemons use the database.
+    func finish() throws
+}
+
+/// What a target contains before the move.
+package enum MoveContent: Sendable, Hashable {
+    case nothing
+    /// Rows of a move that did not end.
+    case unfinished(MoveMark)
+    /// Jobs that were moved away.
+    case moved(MoveMark)
+    /// Anything else; a clause says what.
+    case jobs(String)
+}
+
+/// The record of a move in one of its databases.
+package struct MoveMark: Sendable, Hashable {
+    /// Identifies the move.
+    package var id: String
+    /// ``MoveSource/key`` of the other database.
+    package var key: String
+    /// The other database for people, without a password.
+    package var place: String
+    /// When the move began.
+    package var at: Timestamp
+    /// Whether both sides were found to be equal.
+    package var isVerified: Bool
+
+    package init(id: String, key: String, place: String, at: Timestamp, isVerified: Bool = false) {
+        self.id = id
+        self.key = key
+        self.place = place
+        self.at = at
+        self.isVerified = isVerified
+    }
+}
+
+/// The steady scale of a database, on which waits are measured. A moment on it plus the skew is a time on the wall clock.
+package struct MoveClock: Sendable, Hashable {
+    package var boot: String
+    package var origin: Int64
+    package var skew: Int64
+    /// The latest moment that the database has recorded.
+    package var seen: Int64
+
+    package init(boot: String, origin: Int64, skew: Int64, seen: Int64) {
+        self.boot = boot
+        self.origin = origin
+        self.skew = skew
+        self.seen = seen
+    }
+}
+
+/// The reason why jobs were not moved. The source is unchanged.
+package struct MoveFailure: Error, Sendable, Hashable, CustomStringConvertible {
+    package enum Cause: Sendable, Hashable {
+        /// The databases must be corrected first, or other ones named.
+        case refused
+        /// Something uses a database; a later try may succeed.
+        case busy
+        /// Both sides were read, and differ.
+        case different
+    }
+
+    package var cause: Cause
+    /// The problem and its remedy.
+    package var description: String
+    /// More lines, such as one for each daemon.
+    package var details: [String]
+
+    package init(_ cause: Cause, _ description: String, details: [String] = []) {
+        self.cause = cause
+        self.description = description
+        self.details = details
+    }
+}

@@ -1,0 +1,164 @@
+import Jobs
+import Moving
+import PostgreSQL
+
+/// A database of a server from which jobs are moved. An advisory lock keeps daemons out; from ``settle()`` on, one transaction
+/// keeps every change out, and sees one state.
+package final class PostgresMoveSource: MoveSource {
+    package let place: String
+    package let key: String
+    package let mark: MoveMark?
+    private let url: String
+    private let options: PostgresStoreOptions
+    private let clockOfTests: (any StoreClock)?
+    private let connection: Connection
+
+    /// Connects, and reserves the database.
+    ///
+    /// - Parameter clock: The clock that counts instead of the server's, for tests.
+    /// - Throws: ``PostgresOpenError``, or ``MoveFailure`` if something uses the database.
+    package init(_ url: String, options: PostgresStoreOptions, clock: (any StoreClock)? = nil) throws {
+        self.url = url
+        self.options = options
+        clockOfTests = clock
+        place = DatabaseAddress.postgresql(url: url).description
+        connection = try PostgresJobStore.connect(.toMove(url, options))
+        try connection.run(Connection.settingsForMove)
+        try connection.requireOwnSchema()
+        try connection.reserveForMove()
+        let found = try connection.mark()
+        key = try connection.identity()
+        if case (.unfinished, let mark)? = found {
+            throw PostgresOpenError.unfinishedMove(server: connection.server, place: mark.place)
+        }
+        mark = found?.mark
+        if mark == nil { try connection.refuseDaemons() }
+    }
+
+    deinit { connection.releaseAfterMove() }
+
+    /// Reads what a move would move, and changes nothing.
+    package func preview() throws -> (digests: [Facts: FactDigest], counts: StateCounts) {
+        try connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        let result = (try Move.digests(of: read), try Move.counts { try read(.counts, $0) })
+        try connection.run("COMMIT")
+        return result
+    }
+
+    package func settle() throws {
+        try rescue()
+        try lock()
+        // A daemon may have begun before the lock.
+        try connection.refuseDaemons()
+        if try connection.run("SELECT 1 FROM halyard.running LIMIT 1").count > 0 {
+            throw MoveFailure(.busy, "Jobs of \(place) were started meanwhile. Stop all daemons, then move again.")
+        }
+    }
+
+    /// Ends the attempts of daemons that have died.
+    private func rescue() throws {
+        if try connection.run("SELECT 1 FROM halyard.running LIMIT 1").count == 0 { return }
+        let writer = Writer(
+            .toMove(url, options), listener: Int64.random(in: 1...Int64.max), clock: clockOfTests, offset: nil,
+            options: options)
+        let now = clockOfTests?.wall ?? Timestamp(milliseconds: 0)
+        var holder = HolderID(0)
+        try commit(writer) { () throws(PostgresError) in
+            if case .begun(let life) = try writer.begin(
+                Holder(identity: "halyard move", host: "localhost", version: "0"), now: now)
+            {
+                holder = life.id
+            }
+        }
+        try commit(writer) { () throws(PostgresError) in
+            _ = try writer.rescue(RescueRequest(maxRescues: Move.maxRescues), by: holder, now: now)
+        }
+        try commit(writer) { () throws(PostgresError) in try writer.leave(holder, now: now) }
+    }
+
+    private func commit(_ writer: Writer, _ body: () throws(PostgresError) -> Void) throws(PostgresError) {
+        try writer.begin(isObserved: false)
+        try body()
+        try writer.flush()
+        try writer.commit()
+        writer.forgetChanges()
+    }
+
+    /// Begins the transaction that sees one state and keeps changes out. The tables are locked in the order in which the
+    /// others lock them, so that none of them waits for this transaction while it waits for them.
+    private func lock() throws {
+        for isLast in [false, false, true] {
+            do throws(PostgresError) {
+                try connection.run(
+                    """
+                    BEGIN ISOLATION LEVEL REPEATABLE READ;
+                    SET LOCAL lock_timeout = '60s';
+                    LOCK TABLE halyard.idempotency, halyard.graph, halyard.job, halyard.dependency, halyard.blocked,
+                               halyard.scheduled, halyard.ready, halyard.running, halyard.done, halyard.attempt,
+                               halyard.kept, halyard.checkpoint, halyard.queue, halyard.definition,
+                               halyard.graph_definition, halyard.schedule, halyard.settings, halyard.daemon
+                    IN SHARE ROW EXCLUSIVE MODE
+                    """)
+                return
+            } catch {
+                if connection.isOpen { try connection.run("ROLLBACK") }
+                if error.sqlState == SQLState.lockTimeout {
+                    throw MoveFailure(
+                        .busy,
+                        "A transaction keeps jobs of \(place) locked. Commit or end it (see pg_stat_activity), then move again."
+                    )
+                }
+                if isLast || !error.isConflict { throw error }
+            }
+        }
+    }
+
+    package func clock() throws -> MoveClock { try connection.moveClock(isOwn: clockOfTests != nil) }
+
+    package func read(_ table: Facts, _ body: (FactBatch) throws -> Void) throws { try connection.read(table, body) }
+
+    /// The jobs that only other daemons can run or whose results they keep, since they have the files.
+    ///
+    /// - Parameter home: The identity of the daemon whose files stay with the jobs; nil for none.
+    /// - Returns: The number of such jobs, by the name of the daemon.
+    package func jobsOfOtherHomes(than home: String?) throws -> [(daemon: String, jobs: Int)] {
+        try connection.run(
+            Statement(
+                """
+                SELECT   coalesce((SELECT name FROM halyard.daemon WHERE identity = bound.home ORDER BY id DESC LIMIT 1),
+                                  bound.home), count(*)
+                FROM     (SELECT job, home FROM halyard.kept
+                          UNION ALL
+                          SELECT open.job, lane.home
+                          FROM   (SELECT job, lane FROM halyard.blocked UNION ALL SELECT job, lane FROM halyard.scheduled
+                                  UNION ALL SELECT job, lane FROM halyard.ready
+                                  UNION ALL SELECT job, lane FROM halyard.running) AS open
+                          JOIN   halyard.lane ON lane.id = open.lane
+                          WHERE  lane.home IS NOT NULL) AS bound
+                WHERE    bound.home IS DISTINCT FROM $1::text
+                GROUP BY bound.home
+                ORDER BY 1
+                """), [.text(home)]
+        ).map { (daemon: $0.string(0), jobs: $0.int(1)) }
+    }
+
+    package func markMoved(_ mark: MoveMark) throws {
+        try connection.writeMark(mark, .moved)
+        try connection.run("COMMIT")
+    }
+}
+
+extension Link {
+    /// A connection for a move, whose statements may take long.
+    static func toMove(_ url: String, _ options: PostgresStoreOptions) -> Link {
+        Link(to: url, name: "halyard move", options: options, answerTimeout: .seconds(6 * 3600))
+    }
+}
+
+extension Connection {
+    /// Limits of the server for other sessions, which would end a move of many jobs.
+    static let settingsForMove = "SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0"
+
+    /// Identifies the database, also on another server.
+    func identity() throws(PostgresError) -> String { try run("SELECT identity FROM halyard.settings")[0].string(0) }
+}

@@ -1,0 +1,166 @@
+import Jobs
+import Moving
+import PostgreSQL
+
+/// A database of a server to which jobs are moved. An advisory lock keeps daemons out; if the process dies, the mark in the
+/// database does.
+package final class PostgresMoveTarget: MoveTarget {
+    package let place: String
+    package let content: MoveContent
+    package private(set) var key: String
+    private let connection: Connection
+    private let isClockOwn: Bool
+    private let sharesSpool: Bool
+    private var writing: FactWriting?
+    /// The identity of the daemon whose home has the files of the jobs; nil if they have none.
+    package var home: String?
+
+    /// Connects, and reserves the database.
+    ///
+    /// - Parameters:
+    ///   - sharesSpool: Whether every daemon can read the files that callers have sent.
+    ///   - isClockOwn: Whether callers control the clock, as tests do.
+    ///   - creates: Whether to create the schema if there is none.
+    /// - Throws: ``PostgresOpenError``, or ``MoveFailure`` if something uses the database.
+    package init(
+        _ url: String, options: PostgresStoreOptions, sharesSpool: Bool = false, isClockOwn: Bool = false,
+        creates: Bool = true
+    ) throws {
+        place = DatabaseAddress.postgresql(url: url).description
+        self.isClockOwn = isClockOwn
+        self.sharesSpool = sharesSpool
+        connection = try PostgresJobStore.connect(.toMove(url, options))
+        try connection.run(Connection.settingsForMove)
+        if !creates, try connection.schema() == nil {
+            (content, key) = (.nothing, "")
+            return
+        }
+        try connection.migrate()
+        try connection.requireOwnSchema()
+        try connection.reserveForMove()
+        key = try connection.identity()
+        content = try Self.content(connection)
+    }
+
+    deinit { connection.releaseAfterMove() }
+
+    private static func content(_ connection: Connection) throws -> MoveContent {
+        switch try connection.mark() {
+        case (.moved, let mark)?: return .moved(mark)
+        case (.unfinished, let mark)?: return .unfinished(mark)
+        case nil: break
+        }
+        try connection.refuseDaemons()
+        for (table, name) in [
+            ("job", "jobs"), ("definition", "definitions"), ("graph_definition", "graph definitions"),
+            ("schedule", "schedules"), ("idempotency", "keys"),
+        ] where try connection.run("SELECT 1 FROM halyard.\(table) LIMIT 1").count > 0 {
+            return .jobs(name)
+        }
+        return .nothing
+    }
+
+    package func begin(_ mark: MoveMark, _ clock: MoveClock) throws {
+        if case .moved = content { try setAside(mark.at) }
+        try connection.run("BEGIN")
+        try connection.writeMark(mark, .unfinished)
+        try connection.run(
+            """
+            TRUNCATE halyard.queue, halyard.kind, halyard.definition, halyard.graph_definition, halyard.problem,
+                     halyard.schedule, halyard.lane, halyard.graph, halyard.job, halyard.dependency,
+                     halyard.idempotency, halyard.attempt, halyard.kept, halyard.checkpoint, halyard.done,
+                     halyard.blocked, halyard.scheduled, halyard.ready, halyard.running, halyard.tally_change,
+                     halyard.tally_fold, halyard.floor, halyard.plan, halyard.plan_node, halyard.share,
+                     halyard.daemon, halyard.drained, halyard.listener
+            """)
+        if isClockOwn {
+            try connection.run(
+                Statement(
+                    """
+                    UPDATE halyard.clock
+                    SET    boot = $1::text, origin_ms = $2::bigint, skew_ms = $3::bigint, seen_ms = $4::bigint
+                    WHERE  id = 1
+                    """), [.text(clock.boot), .integer(clock.origin), .integer(clock.skew), .integer(clock.seen)])
+        }
+        // The mark is durable. What a crash of the server loses is copied again, and the last commits are durable too.
+        try connection.run("COMMIT; SET synchronous_commit = off")
+        writing = FactWriting(
+            connection, skew: isClockOwn ? clock.skew : 0, home: home, sharesSpool: sharesSpool)
+    }
+
+    /// Renames a schema whose jobs were moved away, and creates a new one with the same identity.
+    private func setAside(_ now: Timestamp) throws {
+        let time = now.iso8601.lowercased().filter { $0.isNumber || $0 == "t" }
+        var name = "halyard_moved_\(time)"
+        // Nothing is ever replaced.
+        var number = 2
+        while try connection.run("SELECT to_regnamespace('\(name)') IS NOT NULL")[0].string(0) == "t" {
+            name = "halyard_moved_\(time)_\(number)"
+            number += 1
+        }
+        try connection.run("ALTER SCHEMA halyard RENAME TO \(name)")
+        try connection.migrate()
+        try connection.run(Statement("UPDATE halyard.settings SET identity = $1::text::uuid"), [.text(key)])
+    }
+
+    package func add(_ batch: FactBatch) throws { try writing?.add(batch) }
+
+    package func complete() throws {
+        if let home { try connection.run(Self.bindReaders(to: home)) }
+        // Otherwise the daemons' first statements would have no idea how large the tables are.
+        try connection.run("ANALYZE")
+    }
+
+    /// Binds the open jobs that may read a result file to the daemon that has it, as the end of the dependency would have
+    /// done.
+    private static func bindReaders(to home: String) -> String {
+        let bound = """
+            (SELECT DISTINCT lane.id, bound.id AS new
+             FROM   halyard.lane
+             JOIN   halyard.lane AS bound ON bound.queue = lane.queue AND bound.priority = lane.priority
+                                         AND bound.kind = lane.kind AND bound.class = lane.class
+             WHERE  lane.home IS NULL AND bound.home = \(literal(home))) AS change
+            """
+        let readers = """
+            EXISTS (SELECT 1 FROM halyard.dependency JOIN halyard.kept ON kept.job = dependency.dependency
+                    WHERE dependency.dependent = open.job)
+            """
+        let lanes = """
+            INSERT INTO halyard.lane (queue, priority, kind, class, home)
+            SELECT DISTINCT lane.queue, lane.priority, lane.kind, lane.class, \(literal(home))
+            FROM   (SELECT job, lane FROM halyard.blocked UNION ALL SELECT job, lane FROM halyard.scheduled
+                    UNION ALL SELECT job, lane FROM halyard.ready) AS open
+            JOIN   halyard.lane ON lane.id = open.lane
+            WHERE  lane.home IS NULL AND \(readers)
+            AND    coalesce((SELECT bool_or(kind.accepts IS NOT NULL) FROM halyard.kind WHERE kind.name = lane.kind), true)
+            ON CONFLICT DO NOTHING;
+            """
+        let updates = ["blocked", "scheduled", "ready"].map { table in
+            """
+            UPDATE halyard.\(table) AS open
+            SET    lane = change.new
+            FROM   \(bound)
+            WHERE  change.id = open.lane AND \(readers)
+            AND    coalesce((SELECT bool_or(kind.accepts IS NOT NULL) FROM halyard.kind JOIN halyard.lane ON lane.kind = kind.name
+                             WHERE lane.id = open.lane), true);
+            """
+        }
+        return "BEGIN;\n" + lanes + "\n" + updates.joined(separator: "\n") + "\nCOMMIT"
+    }
+
+    package func read(_ table: Facts, _ body: (FactBatch) throws -> Void) throws {
+        try connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        try connection.read(table, body)
+        try connection.run("COMMIT")
+    }
+
+    package func markVerified() throws {
+        try connection.run("SET synchronous_commit = on; UPDATE halyard.move SET is_verified = true")
+    }
+
+    package func finish() throws {
+        try connection.run("SET synchronous_commit = on; BEGIN")
+        try connection.removeMark()
+        try connection.run("UPDATE halyard.settings SET version = version + 1; COMMIT")
+    }
+}
