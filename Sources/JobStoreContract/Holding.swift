@@ -101,6 +101,25 @@ extension Check {
             try expectEqual(record.endedAt, bench.now)
             try expectEqual(record.running, 0)
         },
+        Check("aHolderListsTheKindsThatItServes") { bench in
+            func kind(_ name: String) -> KindDescription {
+                KindDescription(
+                    name: name, summary: "It.", inputType: "I", outputType: "O", accepts: nil, offers: "O", fields: [])
+            }
+            let holder = Holder(
+                identity: Holder.bench.identity, name: "one", host: "host", version: "1.0", queues: ["a", "b"],
+                kinds: ["mail", "upload"])
+            let life = try await bench.store.begin(holder, now: bench.now).id
+            try await bench.store.register(["unfurl", "upload"].map(kind), by: life, now: bench.now)
+            let record = try unwrap(try await bench.store.holders().last)
+            try expectEqual(record.holder, holder)
+            // It does not have the other one.
+            try expectEqual(record.kinds, ["upload"])
+            // The definitions of the others can be used nevertheless.
+            try expectEqual(try await bench.store.definitions().kinds.map(\.name), ["unfurl", "upload"])
+            try expectEqual(
+                try await bench.store.kinds(registeredBy: holder.identity).map(\.name), ["unfurl", "upload"])
+        },
         Check("aClaimMayNameKindsAndQueues") { bench in
             try await bench.change(QueueChange(name: "here"))
             let mail = try await bench.define(kind: "mail")

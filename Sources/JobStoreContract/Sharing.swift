@@ -218,6 +218,10 @@ extension Check {
             pair.a.advance(.seconds(1))
             try await pair.b.store.register([kind("upload", "New.")], by: pair.b.holder, now: pair.b.now)
             try expectEqual(try await pair.a.store.definitions().kinds, [kind("upload", "New.")])
+            // Each holder has its own.
+            try expectEqual(
+                try await pair.a.store.kinds(registeredBy: Holder.bench.identity).map(\.summary), ["It."])
+            try expectEqual(try await pair.a.store.kinds(registeredBy: "nobody"), [])
             // They stay for commands after a goodbye, and for the next life.
             try await pair.b.store.leave(pair.b.holder, now: pair.b.now)
             try expectEqual(try await names(pair.a), ["upload"])

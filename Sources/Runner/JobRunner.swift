@@ -203,8 +203,12 @@ public final class JobRunner: Sendable {
     private func room(of kinds: KindsInForce) -> ClaimLoop.Room {
         var room = ClaimLoop.Room()
         room.queues = holder.queues.map(Set.init)
+        room.only = holder.kinds.map(Set.init)
         // A daemon that has the store to itself ends the jobs of unknown kinds with an error.
-        if store.capabilities.holders == .many { room.only = Set(kinds.registry.all.map(\.description.name)) }
+        if store.capabilities.holders == .many {
+            let own = Set(kinds.registry.all.map(\.description.name))
+            room.only = room.only?.intersection(own) ?? own
+        }
         if kinds.hosts.isEmpty { return room }
         for kind in kinds.registry.all {
             guard let host = kind.host else { continue }

@@ -340,8 +340,8 @@ CREATE TABLE daemon (
     queues     TEXT,
     started_ms INTEGER NOT NULL,
     left_ms    INTEGER
-) STRICT;
-INSERT INTO daemon VALUES(1,'tool','localhost','localhost','0',NULL,1750000000123,NULL);
+, kinds TEXT) STRICT;
+INSERT INTO daemon VALUES(1,'tool','localhost','localhost','0',NULL,1750000000123,NULL,NULL);
 CREATE TABLE checkpoint (
     job_id   INTEGER PRIMARY KEY REFERENCES job (id) ON DELETE CASCADE,
     attempt  INTEGER NOT NULL,
@@ -495,6 +495,12 @@ SELECT      job.id, job.graph_id, job.node, definition.name, queue.name, 'ready'
             CASE
                 WHEN queue.paused_ms IS NOT NULL
                 THEN 'queue ' || queue.name || ' is paused since ' || strftime('%Y-%m-%dT%H:%M:%fZ', queue.paused_ms / 1000.0, 'unixepoch')
+                WHEN EXISTS (SELECT 1 FROM daemon WHERE left_ms IS NULL AND queues IS NOT NULL
+                             AND queue.name NOT IN (SELECT value FROM json_each(queues)))
+                THEN 'no running daemon serves queue ' || queue.name
+                WHEN EXISTS (SELECT 1 FROM daemon WHERE left_ms IS NULL AND kinds IS NOT NULL
+                             AND definition.kind NOT IN (SELECT value FROM json_each(kinds)))
+                THEN 'no running daemon serves kind ' || definition.kind
                 WHEN tally.running >= queue."limit"
                 THEN 'queue ' || queue.name || ' is at its limit of ' || queue."limit"
                 WHEN tally.running >= queue.limit_per_daemon

@@ -1,5 +1,6 @@
 import ControlProtocol
 import Jobs
+import OperationTypes
 import PostgreSQL
 import PostgresStore
 import StoreControl
@@ -62,6 +63,34 @@ import Testing
             CREATE CONSTRAINT TRIGGER break_once AFTER INSERT ON halyard.\(table)
             DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION break_once();
             """)
+    }
+
+    @Test func aListenerThatWasCutOffReportsThatItMayHaveMissedChanges() async throws {
+        let missed = Latch<Void>()
+        let heard = Latch<Void>()
+        let observation = store.observe { change in
+            switch change {
+            case .missed: missed.open()
+            case .jobs(let changes) where changes.contains { $0.state == .ready }: heard.open()
+            default: break
+            }
+        }
+        defer { observation.cancel() }
+        let ended = try admin.run(
+            """
+            SELECT pg_terminate_backend(pid, 5000)
+            FROM   pg_stat_activity
+            WHERE  datname = current_database()
+            AND    application_name = 'halyard listener'
+            """)
+        #expect(ended.map { $0.string(0) } == ["t"])
+        await missed.uncancellableWait()
+        // It listens again before it reports that.
+        let other = try database.open()
+        _ = try await other.enqueue([NewGraph(isGraph: false, jobs: [NewJob(definition: step)])], now: now)
+        await heard.uncancellableWait()
+        await other.close()
+        await store.close()
     }
 
     @Test func manyJobsAreLookedForAtOnce() async throws {

@@ -127,6 +127,66 @@ import Testing
         await close()
     }
 
+    /// Enqueues with `halyard.enqueue`, and returns the job's number.
+    private func call(_ arguments: String, in connection: PostgreSQL.Connection) throws -> JobID {
+        let row = try connection.run("SELECT halyard.enqueue(\(arguments))")[0]
+        return JobID(try #require(Int64(row.string(0))))
+    }
+
+    @Test func aJobThatAProgramEnqueuesRunsWhereItsFilesAre() async throws {
+        let (a, b) = (try await begin(Self.one), try await begin(Self.two))
+        let kinds = ["noop", "mail"].map {
+            KindDescription(
+                name: $0, summary: "", inputType: "I", outputType: "O", accepts: $0 == "mail" ? nil : "AnyOutput",
+                offers: "O", fields: ["file", "second"].map { InputField($0, .string, summary: "") })
+        }
+        for life in [a, b] { try await other.register(kinds, by: life, now: now) }
+        let nodes = [
+            GraphDefinition.Node(name: "first", definition: "noop"),
+            GraphDefinition.Node(name: "second", definition: "mail", after: [.init(node: "first")]),
+        ]
+        try await store.change(
+            DefinitionChange(graphs: [GraphDefinition(name: "pair", nodes: nodes)]), now: now)
+        let connection = try PostgreSQL.Connection(to: database.url)
+        func input(_ holder: Holder) throws -> String { try #require(job(withFileOf: holder).input).string }
+
+        let pinned = try call("'noop', '\(try input(Self.one))'", in: connection)
+        #expect(try await store.home(of: pinned)?.name == "one")
+        let other = try call("'noop', '\(try input(Self.two))'", in: connection)
+        let graph = try call(
+            "'pair', '\(try input(Self.one).replacing("file\"", with: "first.file\""))'", in: connection)
+        let free = try call("'noop', '{\"file\": \"spool:\", \"second\": \"spool:1-2-3\"}'", in: connection)
+        #expect(Set(try await claim(b).map(\.lease.job)) == [other, free])
+        let running = try await claim(a)
+        #expect(Set(running.map(\.lease.job)) == [pinned, graph])
+        for job in running { try await end(job, .succeeded(Self.kept.json), by: a) }
+
+        // A dependent that may read the result file, and one that does not read files.
+        let reader = try call("'noop', after => ARRAY[\(pinned)]", in: connection)
+        let mail = try call("'mail', after_finished => ARRAY[\(free), \(pinned)]", in: connection)
+        let pair = try call("'pair', after => ARRAY[\(pinned)]", in: connection)
+        #expect(try await store.home(of: reader)?.name == "one")
+        #expect(try await store.home(of: pair)?.name == "one")
+        #expect(try await store.home(of: mail) == nil)
+
+        // What the socket refuses.
+        func problem(_ arguments: String) throws -> String? {
+            do throws(PostgresError) {
+                try connection.run("SELECT halyard.enqueue(\(arguments))")
+                return nil
+            } catch {
+                return "\(error.sqlState) \(error.message)"
+            }
+        }
+        let stranger = Holder(identity: "0000000000000000000000000000000c", host: "c", version: "1")
+        #expect(
+            try problem("'noop', '\(try input(stranger))'")
+                == "JH002 \(EnqueueProblem.unknownHome(stranger.identity).description)")
+        let both = String(try input(Self.one).dropLast()) + ",\"second\":" + String(try input(Self.two).dropFirst(8))
+        #expect(try problem("'noop', '\(both)'") == "JH002 \(EnqueueWords.severalHomes)")
+        await close()
+    }
+
     @Test func aKindThatAcceptsNoOutputsRunsEverywhere() async throws {
         let (a, b) = (try await begin(Self.one), try await begin(Self.two))
         let kind = KindDescription(

@@ -47,27 +47,44 @@ import Testing
                 for column in expected.columns { #expect(row[column] == wanted[column], "\(view).\(column)") }
             }
         }
-        let photo = "SELECT reason FROM halyard.waiting WHERE queue = 'photo'"
-        #expect(try connection.run(photo).map { $0.string(0) } == ["queue photo is at its limit of 1 per daemon"])
+        let reasons = "SELECT reason FROM halyard.waiting WHERE queue IN ('photo', 'away') ORDER BY queue"
+        #expect(
+            try connection.run(reasons).map { $0.string(0) } == [
+                "no running daemon serves queue away", "queue photo is at its limit of 1 per daemon",
+            ])
     }
 
     @Test func daemonsAreShown() async throws {
         let database = try TestDatabase()
-        let store = try database.open()
+        // Nobody renews the lives.
+        var options = PostgresStoreOptions()
+        options.lifeLength = .seconds(1_000_000)
+        let store = try database.open(options)
         let now = Timestamp(milliseconds: 0)
-        let one = Holder(identity: "1", name: "one", host: "a", version: "1.0", queues: ["default", "mail"])
-        _ = try await store.begin(one, now: now)
+        func kind(_ name: String) -> KindDescription {
+            KindDescription(
+                name: name, summary: "", inputType: "I", outputType: "O", accepts: nil, offers: "O", fields: [])
+        }
+        let one = Holder(
+            identity: "1", name: "one", host: "a", version: "1.0", queues: ["default", "mail"],
+            kinds: ["upload", "act"])
+        let life = try await store.begin(one, now: now).id
+        try await store.register(["upload", "unfurl", "act"].map(kind), by: life, now: now)
         let two = try await store.begin(Holder(identity: "2", name: "two", host: "b", version: "1.1"), now: now)
         try await store.leave(two.id, now: now)
         #expect(try await store.setDrained(true, identity: "2", now: now))
         await store.close()
         let rows = try PostgreSQL.Connection(to: database.url).run(
-            "SELECT name, host, version, state, running, queues, drained IS NOT NULL FROM halyard.daemons ORDER BY daemon"
-        )
-        let values = rows.map { row in (0..<7).map { row.string($0) } }
+            """
+            SELECT   name, host, version, state, running, queues, kinds, drained IS NOT NULL
+            FROM     halyard.daemons
+            ORDER BY daemon
+            """)
+        let values = rows.map { row in (0..<8).map { row.string($0) } }
         #expect(
             values == [
-                ["one", "a", "1.0", "alive", "0", "default, mail", "f"], ["two", "b", "1.1", "ended", "0", "", "t"],
+                ["one", "a", "1.0", "alive", "0", "default, mail", "act, upload", "f"],
+                ["two", "b", "1.1", "ended", "0", "", "", "t"],
             ])
     }
 
@@ -135,7 +152,11 @@ import Testing
     /// Jobs in every state, in queues that are full, paused and free.
     static func populate(_ store: some JobStore) async throws {
         var now = start
-        let me = try await store.begin(Holder(identity: "me", host: "here", version: "1"), now: now).id
+        let holder = Holder(identity: "me", host: "here", version: "1", queues: ["default", "net", "mail", "photo"])
+        let me = try await store.begin(holder, now: now).id
+        let http = KindDescription(
+            name: "http", summary: "", inputType: "I", outputType: "O", accepts: nil, offers: "O", fields: [])
+        try await store.register([http], by: me, now: now)
         let fetch = Definition(
             name: "fetch", kind: "http", summary: "Fetches a page.", queue: "net", priority: .high,
             retry: RetryPolicy(tries: 3, delay: .constant(.seconds(2))), timeout: .seconds(90),
@@ -153,7 +174,7 @@ import Testing
             DefinitionChange(
                 queues: [
                     QueueChange(name: "net", limit: 1), QueueChange(name: "mail"),
-                    QueueChange(name: "photo", limit: 5, limitPerDaemon: .atMost(1)),
+                    QueueChange(name: "photo", limit: 5, limitPerDaemon: .atMost(1)), QueueChange(name: "away"),
                 ], definitions: [fetch],
                 graphs: [pair], schedules: schedules), now: now)
         try await store.recordProblems(["pair": "node one has no url"], by: me)
@@ -187,8 +208,8 @@ import Testing
         _ = try await store.change(QueueChange(name: "default", isPaused: true), now: now)
         _ = try await store.exchange([], claim: ClaimRequest(slots: 1), by: me, now: now)
         _ = try await store.change(QueueChange(name: "default", isPaused: false), now: now)
-        let photos = [job(queue: "photo"), job(queue: "photo")]
-        _ = try await store.enqueue(photos.map { NewGraph(isGraph: false, jobs: [$0]) }, now: now)
+        let more = [job(queue: "photo"), job(queue: "photo"), job(queue: "away")]
+        _ = try await store.enqueue(more.map { NewGraph(isGraph: false, jobs: [$0]) }, now: now)
         _ = try await store.exchange([], claim: ClaimRequest(slots: 2, queues: ["photo"]), by: me, now: now)
         _ = try await store.cancel([JobID(5), JobID(10)], now: now)
         let nightly = try await store.schedules()[0]

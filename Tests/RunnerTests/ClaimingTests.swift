@@ -57,6 +57,27 @@ import Testing
         }
     }
 
+    @Test func jobsOfKindsThatTheDaemonDoesNotServeWait() async throws {
+        try await RunnerHarness.withStore([
+            RunnerHarness.scripted(), RunnerHarness.scripted("link", kind: "make-link"),
+        ]) { harness in
+            let other = try await harness.enqueue(harness.job())
+            let own = try await harness.enqueue(harness.job("link", input: #"{"url":"http://a/"}"#))
+            try await harness.running(harness.runner(serving: ["make-link"])) { runner in
+                let state = try await harness.wait(runner, for: own)
+                #expect(state == .succeeded)
+                #expect(await runner.proveProgress())
+                let waiting = try await harness.store.job(other)
+                #expect(waiting?.state == .ready)
+            }
+            // Without the restriction it starts.
+            try await harness.running { runner in
+                let state = try await harness.wait(runner, for: other)
+                #expect(state.isFinal)
+            }
+        }
+    }
+
     @Test func pausedQueueStartsNothingUntilItIsResumed() async throws {
         try await RunnerHarness.withStore(queues: [QueueChange(name: "side", isPaused: true)]) { harness in
             try await harness.running { runner in

@@ -18,6 +18,7 @@ enum DaemonTable {
                 .init("RUNNING", .right) { "\(AmountText.grouped(Int64($0.running)))" },
                 .init("SEEN") { "\(TimeText.relative($0.seenAt, to: now))" },
                 .init("QUEUES", shrinks: true) { "\($0.queues?.joined(separator: ", ") ?? "all")" },
+                .init("KINDS", shrinks: true) { "\($0.kinds.joined(separator: ", "))" },
             ])
     }
 }

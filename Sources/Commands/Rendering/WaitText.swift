@@ -44,8 +44,10 @@ enum WaitText {
         case .home(let daemon, nil, let drainedAt?):
             "waits for the daemon \(daemon), which has its file and is drained since \(TimeText.both(drainedAt, now: now)); to resume it: halyard daemons resume \(daemon)"
         case .home(let daemon, nil, nil): "runs only on the daemon \(daemon), which has its file"
+        case .unserved(let queue, let kind, let daemon):
+            "\(daemon.map { "the daemon \($0) does not serve" } ?? "no running daemon serves") \(serving(queue, kind)); see: halyard daemons"
         case .drained(let daemons):
-            "every running daemon is drained; to resume one: halyard daemons resume \(daemons.first ?? "NAME")"
+            "every running daemon that serves it is drained; to resume one: halyard daemons resume \(daemons.first ?? "NAME")"
         case .worker(let problem): "\(problem); see: halyard workers"
         case .workerLimit(let worker, let running, let limit):
             "worker \(worker) runs \(AmountText.count(running, "attempt")) of at most \(limit); change it with processes and attempts in the daemon's configuration"
@@ -63,6 +65,14 @@ enum WaitText {
         case .unmet(let job, let failure):
             "needed job \(job.job) (\(job.node ?? job.definition)) to be \(job.condition.name), which is "
                 + job.state.text + (failure.map { ": " + $0.text } ?? StyledText())
+        }
+    }
+
+    private static func serving(_ queue: String?, _ kind: String?) -> String {
+        switch (queue, kind) {
+        case (let queue?, let kind?): "both queue \(queue) and kind \(kind)"
+        case (let queue?, nil): "queue \(queue)"
+        case (nil, let kind): "kind \(kind ?? "")"
         }
     }
 }

@@ -32,6 +32,10 @@ extension WaitExplanation.Reason: WireObjectValue {
             self = .home(
                 daemon: try fields.required("daemon"), endedAt: try fields.optional("ended_at"),
                 drainedAt: try fields.optional("drained_at"))
+        case "unserved":
+            self = .unserved(
+                queue: try fields.optional("queue"), kind: try fields.optional("kind"),
+                daemon: try fields.optional("daemon"))
         case "drained": self = .drained(daemons: try fields.required("daemons"))
         case "worker": self = .worker(problem: try fields.required("problem"))
         case "worker_limit":
@@ -67,6 +71,8 @@ extension WaitExplanation.Reason: WireObjectValue {
         case .trial(let jobs, let endsAt): writer.fields(["type": "trial", "jobs": jobs, "ends_at": endsAt])
         case .home(let daemon, let endedAt, let drainedAt):
             writer.fields(["type": "home", "daemon": daemon, "ended_at": endedAt, "drained_at": drainedAt])
+        case .unserved(let queue, let kind, let daemon):
+            writer.fields(["type": "unserved", "queue": queue, "kind": kind, "daemon": daemon])
         case .drained(let daemons): writer.fields(["type": "drained", "daemons": daemons])
         case .worker(let problem): writer.fields(["type": "worker", "problem": problem])
         case .workerLimit(let worker, let running, let limit):

@@ -117,7 +117,10 @@ public struct WaitExplanation: Sendable, Hashable {
         /// Only this daemon can run the job, since it has a file that the job needs. `endedAt` is nil while the daemon
         /// runs, and `drainedAt` if it is not drained.
         case home(daemon: String, endedAt: Timestamp?, drainedAt: Timestamp?)
-        /// All daemons that run are drained, so none starts a job.
+        /// No daemon that runs serves the job: not its queue, or not its kind; if both are given, none serves both. If
+        /// `daemon` is given, only that one could run the job, since it has a file that the job needs.
+        case unserved(queue: String?, kind: String?, daemon: String?)
+        /// All daemons that run and serve the job are drained, so none starts it.
         case drained(daemons: [String])
         /// The worker that runs the job's kind cannot run now, for this reason.
         case worker(problem: String)

@@ -208,7 +208,7 @@ public struct DaemonCommand: ParsableCommand {
             let registry = try workers.assign()
             // A start only reports a worker that cannot run, but whoever checks the configuration wants to correct it.
             let refusals =
-                workers.refusals(of: configuration)
+                workers.refusals(of: configuration) + workers.unknownKinds(in: configuration, registry)
                 + workers.faults(of: configuration).map { WorkerRefusal(sentence: $0) }
             if !problems.isEmpty { throw ConfigurationProblem(problems + refusals.map(\.sentence)) }
             let warnings = try await configuration.check(

@@ -23,6 +23,8 @@ public struct DaemonConfiguration: Sendable {
     public var daemonName: String?
     /// The queues whose jobs the daemon runs; empty for all.
     public var daemonQueues: [String] = []
+    /// The kinds whose jobs the daemon runs, of those that its workers have; empty for all.
+    public var daemonKinds: [String] = []
     /// How long a daemon may be silent before others run its jobs. Only a database on a server has several daemons.
     public var lease = HolderLife.usualLength
     /// The path of the control socket.

@@ -30,6 +30,7 @@ extension DaemonSetting {
                     ? text : nil
             },
             .many("daemon.queues", \.daemonQueues, valid: "names of queues") { Names.isName($0) ? $0 : nil },
+            .many("daemon.kinds", \.daemonKinds, valid: "names of kinds") { $0.isEmpty ? nil : $0 },
             .duration("daemon.lease", \.lease, .seconds(10) ... .seconds(600)),
 
             .integer("slots", \.slots, 1...10_000).live(),

@@ -58,7 +58,8 @@ public enum Daemon {
         for warning in opened.warnings { surroundings.logger.warning("\(warning)") }
         do {
             let assembly = try await closing(endpoint) {
-                let registry = try workers.assign(known: try await opened.store.definitions().kinds)
+                let known = try await opened.store.kinds(registeredBy: opened.identity?.text ?? "")
+                let registry = try workers.assign(known: known)
                 return try await Assembly(
                     configuration, surroundings, opened, after: lastEnd, workers, registry, endpoint, ending)
             }
@@ -81,7 +82,7 @@ public enum Daemon {
             surroundings.logger.error("halyard-worker \(reason); the jobs of its kinds wait until it can run")
         }
         let registry = try workers.assign()
-        let refusals = workers.refusals(of: configuration)
+        let refusals = workers.refusals(of: configuration) + workers.unknownKinds(in: configuration, registry)
         let faults = workers.faults(of: configuration)
         for fault in faults { surroundings.logger.error("\(fault); the jobs of its kinds wait until it can run") }
         do throws(ConfigurationProblem) {

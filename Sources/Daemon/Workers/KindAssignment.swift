@@ -21,7 +21,7 @@ struct KindAssignment {
     /// - Parameters:
     ///   - own: The kinds that no worker program runs.
     ///   - programs: The programs. The first is the built-in one.
-    ///   - known: The kinds that the store knows from an earlier start.
+    ///   - known: The kinds that this daemon registered at an earlier start.
     ///   - absent: Returns the stand-in for the programs that do not run and could have a kind.
     /// - Throws: ``KindRegistryProblem`` if the kinds of this process and of the built-in program cannot be registered.
     init(

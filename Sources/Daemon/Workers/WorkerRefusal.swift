@@ -1,3 +1,4 @@
+import Jobs
 import WorkerProtocol
 import Workers
 
@@ -23,6 +24,23 @@ extension DaemonConfiguration {
     /// - Parameter clause: A clause that follows the name.
     func sentence(about worker: String, _ clause: String) -> String {
         "\(places.place(ofWorker: worker)): workers.\(worker) \(clause)"
+    }
+}
+
+extension WorkerSet {
+    /// The entries of `daemon.kinds` that neither a worker nor the daemon itself can run. Empty if a worker does not run,
+    /// since its kinds are not known then.
+    func unknownKinds(in configuration: DaemonConfiguration, _ registry: KindRegistry) -> [WorkerRefusal] {
+        guard builtInFault == nil, faults(of: configuration).isEmpty, refusals(of: configuration).isEmpty else {
+            return []
+        }
+        let known = registry.descriptions.map(\.name)
+        let key = "daemon.kinds"
+        return configuration.daemonKinds.enumerated().filter { !known.contains($0.element) }.map { index, kind in
+            let problem = NearestName.unknown(
+                "kind", kind, among: known, listing: "the kinds of this daemon and its workers are")
+            return WorkerRefusal(sentence: "\(configuration.places.place(of: key, entry: index)): \(key): \(problem)")
+        }
     }
 }
 

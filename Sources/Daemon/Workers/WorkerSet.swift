@@ -43,7 +43,7 @@ final class WorkerSet: Sendable {
         var members: [Member] = []
         /// Hosts that left the configuration and whose attempts may still run.
         var retired: [WorkerHost] = []
-        /// The kinds that the store knows from an earlier start.
+        /// The kinds that this daemon registered at an earlier start.
         var known: [KindDescription] = []
         var registry: KindRegistry?
         var clashes: [String: String] = [:]
@@ -95,7 +95,7 @@ final class WorkerSet: Sendable {
 
     /// The kinds of the programs and of this process.
     ///
-    /// - Parameter known: The kinds that the store knows from an earlier start; nil to use the former ones.
+    /// - Parameter known: The kinds that this daemon registered at an earlier start; nil to use the former ones.
     /// - Throws: ``KindRegistryProblem``.
     @discardableResult
     func assign(known: [KindDescription]? = nil) throws(KindRegistryProblem) -> KindRegistry {

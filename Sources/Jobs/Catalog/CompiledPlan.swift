@@ -13,6 +13,7 @@ package struct CompiledPlan: Hashable, Sendable {
     /// - `field_names`: the names of the parameters or, for a definition, of the fields, in order.
     /// - `fields`, `is_open`, `accepts`, `offers`: of a definition, for its own jobs and for those of graphs. They and
     ///   `field_names` are those of ``kind``, if it is not nil.
+    /// - `program`: of a definition of the kind `program`, see ``Definition/compiledProgram``.
     package let json: JSONText
     /// The name of the kind whose ``Catalog/compiledKinds`` completes the plan; nil if it is complete.
     package let kind: String?
@@ -38,6 +39,7 @@ extension Catalog {
                 kinds[name] = definition.kind
             } else {
                 for (field, value) in entry.kind.compiled.fields { plan.append(field, value) }
+                if let program = definition.compiledProgram { plan.append("program", program) }
             }
             plans[name] = plan
         }
@@ -128,7 +130,9 @@ extension KindEntry {
     fileprivate var compiled: JSONObject {
         var kind = JSONObject()
         var fields = JSONObject()
-        for (name, field) in self.fields.sorted(by: { $0.key < $1.key }) { fields.append(name, field.compiled) }
+        for (name, field) in self.fields.sorted(by: { $0.key < $1.key }) {
+            fields.append(name, field.compiled(isList: lists.contains(name)))
+        }
         kind.append("fields", fields.text)
         kind.append("field_names", JSONText(elements: fieldNames.map { JSONText(string: $0) }))
         kind.append("is_open", JSONText(boolean: isOpen))
@@ -201,12 +205,16 @@ extension InputField {
     /// - `wrong`: the sentence about a value of another type, U+0001.
     /// - `choices`, `not_a_choice`; `schemes`, `not_an_address`: the strings that are accepted, and the sentences.
     /// - `min`, `max`, `out_of_range`: the numbers that are accepted, and the sentence about another value, U+0001.
-    fileprivate var compiled: JSONText {
+    fileprivate func compiled(isList: Bool) -> JSONText {
         var object = JSONObject()
         object.append("shape", JSONText(string: shape.rawValue))
         if let type = shape.jsonShape { object.append("type", JSONText(string: type.name)) }
         // No field has the shape null.
-        let wrong = InputProblem.wrongShape(field: name, expected: shape, found: .null).description
+        let problem =
+            isList
+            ? InputProblem.notAList(field: name, found: .null)
+            : .wrongShape(field: name, expected: shape, found: .null)
+        let wrong = problem.description
         object.append("wrong", JSONText(string: wrong.replacingLast(JSONShape.null.phrase, with: EnqueueWords.first)))
         if shape == .string, let choices {
             object.append("choices", JSONText(elements: choices.map { JSONText(string: $0) }))

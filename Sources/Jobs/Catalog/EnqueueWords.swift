@@ -95,6 +95,11 @@ package enum EnqueueWords {
     package static let maxOffers = GraphProblem.maxOffers
     static let offerMarker = GraphProblem.Offer(node: "job \(first)", type: second)
 
+    /// An input names files of several daemons.
+    package static let severalHomes =
+        "The input names files in the spools of several daemons, so no daemon can run the job. Send all files to one daemon."
+    package static let unknownHome = EnqueueProblem.unknownHome("").description
+
     /// The JSON types as messages call them, by their names.
     package static let phrases = JSONShape.allCases.map { (name: $0.name, phrase: $0.phrase) }
 
@@ -103,6 +108,8 @@ package enum EnqueueWords {
     package static let maxNameBytes = Submission.maxNameBytes
     package static let longestWaitMs = Submission.longestWait.milliseconds
     package static let maxDepth = JSONText.maxDepth
+    package static let maxStrings = ProgramField.maxElements
+    package static let maxArgumentBytes = ProgramDefinition.maxArgumentBytes
     /// The number of characters of a value that a message quotes.
     package static let excerptLength = HiddenCharacter.excerptLength
 

@@ -1,11 +1,3 @@
-/// The reason why a program cannot run with an input, with the remedy.
-public struct ProgramInputProblem: Error, Hashable, CustomStringConvertible {
-    public let description: String
-
-    /// Creates a problem from a clause for people that ends with the remedy.
-    package init(description: String) { self.description = description }
-}
-
 extension ProgramDefinition {
     /// The input with the defaults of missing fields. A field that is null counts as missing if it has a default.
     ///
@@ -67,28 +59,16 @@ extension ProgramDefinition {
         _ text: String, at index: Int, of argument: ProgramArgument, areOptionsOver: Bool
     ) throws(ProgramInputProblem) {
         let name = argument.fieldNames.first ?? ""
-        let isInList = fields?.contains { $0.name == name && $0.isList } ?? false
+        let place = isList(name) ? "\(index + 1)" : nil
         if argument.beginsWithValue, !areOptionsOver, text.utf8.first == UInt8(ascii: "-") {
-            let value =
-                isInList
-                ? "the string at position \(index + 1) of the list \"\(name)\"" : "a value of the field \"\(name)\""
-            throw ProgramInputProblem(
-                description:
-                    "\(value) begins with \"-\", so the program would read it as an option; write a value such as ./-name, or put \"--\" or a prefix before {\(name)} in the definition"
-            )
+            throw .readAsOption(field: name, place: place)
         }
         let count = text.utf8.count
-        guard count <= Self.maxArgumentBytes else {
-            let value =
-                isInList
-                ? "the string at position \(index + 1) of the list \"\(name)\""
-                : "the argument with the field \"\(name)\""
-            throw ProgramInputProblem(
-                description:
-                    "\(value) has \(count) bytes; the limit for an argument is \(Self.maxArgumentBytes). Let the program read the text from standard input or from a file"
-            )
-        }
+        guard count <= Self.maxArgumentBytes else { throw .tooLong(field: name, place: place, bytes: "\(count)") }
     }
+
+    /// Whether a field is a list of strings.
+    func isList(_ field: String) -> Bool { fields?.contains { $0.name == field && $0.isList } ?? false }
 
     private static func fill(
         _ argument: ProgramArgument, _ input: JSONObject, _ output: String
@@ -101,8 +81,7 @@ extension ProgramDefinition {
             case .field(let name):
                 guard let value = input[name], !value.isNull else { return nil }
                 guard let word = Self.word(value) else {
-                    throw ProgramInputProblem(
-                        description: "the field \"\(name)\" is \(value.shape.phrase), which cannot be an argument")
+                    throw .notAnArgument(field: name, found: value.shape.phrase)
                 }
                 guard !word.utf8.contains(0) else {
                     throw ProgramInputProblem(
@@ -138,33 +117,19 @@ extension ProgramField {
     func strings(in value: JSONText) throws(ProgramInputProblem) -> [String] {
         if !isList { return [] }
         guard let elements = value.elements else {
-            throw ProgramInputProblem(
-                description: "the field \"\(name)\" must be a list of strings, found \(value.shape.phrase)")
+            throw ProgramInputProblem(description: "\(InputProblem.notAList(field: name, found: value.shape))")
         }
-        guard !elements.isEmpty || !field.isRequired else {
-            throw ProgramInputProblem(description: "the list \"\(name)\" is empty; add at least one string")
-        }
+        guard !elements.isEmpty || !field.isRequired else { throw .emptyList(name) }
         guard elements.count <= Self.maxElements else {
-            throw ProgramInputProblem(
-                description:
-                    "the list \"\(name)\" has \(elements.count) strings; the limit is \(Self.maxElements). Split the job"
-            )
+            throw .tooManyStrings(name, count: "\(elements.count)")
         }
         var strings: [String] = []
         for (index, element) in elements.enumerated() {
             // No string that can be decoded contains U+0000.
             guard let string = element.decodedString else {
-                throw ProgramInputProblem(
-                    description:
-                        "the list \"\(name)\" contains \(element.shape.phrase) at position \(index + 1); only strings are allowed"
-                )
+                throw .notAString(name, found: element.shape.phrase, place: "\(index + 1)")
             }
-            if SpooledFile(string) != nil {
-                throw ProgramInputProblem(
-                    description:
-                        "the list \"\(name)\" contains a file in the spool at position \(index + 1); hand over each file in a field of the type string"
-                )
-            }
+            if SpooledFile(string) != nil { throw .spooledFileInList(name, place: "\(index + 1)") }
             strings.append(string)
         }
         return strings

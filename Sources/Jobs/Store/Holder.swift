@@ -11,6 +11,8 @@ public struct Holder: Sendable, Hashable {
     public var version: String
     /// The queues that it claims from; nil for all.
     public var queues: [String]?
+    /// The kinds whose jobs it claims, of those that it registers; nil for all.
+    public var kinds: [String]?
     /// Identifies the running system of its machine and the daemon's home there: it changes with each boot, and differs
     /// between machines that were cloned from one image, and between a home and its copy. Empty if nobody compares it.
     public var machine: String
@@ -18,13 +20,14 @@ public struct Holder: Sendable, Hashable {
     /// Creates a description of a daemon.
     public init(
         identity: String, name: String? = nil, host: String, version: String, queues: [String]? = nil,
-        machine: String = ""
+        kinds: [String]? = nil, machine: String = ""
     ) {
         self.identity = identity
         self.name = name ?? host
         self.host = host
         self.version = version
         self.queues = queues
+        self.kinds = kinds
         self.machine = machine
     }
 
@@ -83,7 +86,8 @@ public struct HolderRecord: Sendable, Hashable {
     public var id: HolderID
     /// The holder.
     public var holder: Holder
-    /// The kinds that it registered (``JobStore/register(_:by:now:)``), sorted.
+    /// The kinds whose jobs it claims: those that it registered (``JobStore/register(_:by:now:)``), as far as
+    /// ``Holder/kinds`` contains them, sorted.
     public var kinds: [String]
     /// When the life began.
     public var startedAt: Timestamp
@@ -112,6 +116,11 @@ public struct HolderRecord: Sendable, Hashable {
         self.endedAt = endedAt
         self.runningByQueue = runningByQueue
         self.drainedAt = drainedAt
+    }
+
+    /// The kinds of `registered` that a holder serves.
+    package static func kinds(_ registered: [String], servedBy holder: Holder) -> [String] {
+        holder.kinds.map { served in registered.filter(served.contains) } ?? registered
     }
 
     /// The number of its running jobs.

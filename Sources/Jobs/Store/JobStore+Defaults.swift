@@ -18,6 +18,9 @@ extension JobStore {
 
     /// The default for stores with one holder: every job can run there.
     public func home(of job: JobID) async throws(StoreError) -> JobHome? { nil }
+    public func kinds(registeredBy identity: String) async throws(StoreError) -> [KindDescription] {
+        try await definitions().kinds
+    }
 
     /// The default for stores that do not prepare children: nil.
     public func prepare(_ children: [NewGraph]) async throws(StoreError) -> PreparedChildren? { nil }

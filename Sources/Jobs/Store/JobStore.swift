@@ -271,6 +271,11 @@ public protocol JobStore: Sendable {
     ///
     /// - Throws: ``StoreError``; reading again is safe.
     func definitions() async throws(StoreError) -> DefinitionSet
+    /// Reads the kinds that the holder of this identity registered last (``register(_:by:now:)``), in order of name. A store
+    /// with one holder at a time returns those of its last holder, whatever its identity.
+    ///
+    /// - Throws: ``StoreError``; reading again is safe.
+    func kinds(registeredBy identity: String) async throws(StoreError) -> [KindDescription]
     /// Reads one revision of a definition, even if it was replaced or removed. Nil if there is none with this number.
     ///
     /// - Throws: ``StoreError``; reading again is safe.

@@ -94,7 +94,7 @@ extension Writer {
                 WHERE    job = ANY ($1::bigint[])
                 AND      cancel_ms IS NULL
                 ORDER BY job
-                FOR UPDATE
+                FOR NO KEY UPDATE
             )
             UPDATE halyard.running
             SET    cancel_ms = $2::bigint

@@ -146,7 +146,7 @@ extension Writer {
             // The job is no longer ready, its queue is paused or full, or its worker or this daemon cannot run it. Other
             // jobs must not wait for it.
             guard let row, case let lane = try lane(row.integer(0)), claimable[lane.queue] ?? 0 > 0,
-                lane.isOpen(to: home), room.admits(lane)
+                lane.isOpen(to: home), request.kinds?.contains(lane.kind) ?? true, room.admits(lane)
             else {
                 memory.trials.skip()
                 continue

@@ -16,8 +16,9 @@ struct DueFloors {
     private static let period = Duration.seconds(15)
 
     /// Returns the first calendar time and the first end of a wait to look at. A clock that was set back takes them with it.
-    mutating func begin(now: Timestamp, steady: Timestamp) -> (calendar: Timestamp, wait: Timestamp) {
-        let moment = ContinuousClock.now
+    mutating func begin(
+        now: Timestamp, steady: Timestamp, at moment: ContinuousClock.Instant = .now
+    ) -> (calendar: Timestamp, wait: Timestamp) {
         if begunAt.map({ moment - $0 >= Self.period }) ?? true {
             self = DueFloors()
             begunAt = moment

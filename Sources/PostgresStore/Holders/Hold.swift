@@ -22,7 +22,7 @@ extension Writer {
         let row = try run(
             Statements.begin, .text(holder.identity), .text(holder.name), .text(holder.host), .text(holder.version),
             holder.queues.map { Argument.texts($0) } ?? .null, .time(now), .integer(options.lifeLength.milliseconds),
-            .text(boot), lifeClock, .text(holder.machine)
+            .text(boot), lifeClock, .text(holder.machine), holder.kinds.map { Argument.texts($0) } ?? .null
         ).first
         guard let row else { throw PostgresError(.unexpected, message: "a life was not inserted") }
         let id = HolderID(row.integer(0))
@@ -130,9 +130,9 @@ extension Writer {
         static let begin = Statement(
             """
             INSERT INTO halyard.daemon (identity, name, host, version, queues, started_ms, seen_ms, alive_until_ms, boot,
-                                        machine)
+                                        machine, kinds)
             VALUES ($1::text, $2::text, $3::text, $4::text, $5::text[], $6::bigint, $6::bigint,
-                    \(moment("$9")) + $7::bigint, $8::text, $10::text)
+                    \(moment("$9")) + $7::bigint, $8::text, $10::text, $11::text[])
             RETURNING id
             """)
         static let lockIdentity = Statement(

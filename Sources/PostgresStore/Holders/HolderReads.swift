@@ -10,12 +10,16 @@ extension Reader {
             running[HolderID(row.integer(0)), default: [:]][row.string(1)] = row.int(2)
         }
         return try run(Statements.lives, try lifeClock()).map { row in
-            HolderRecord(
-                id: HolderID(row.integer(0)),
-                holder: Holder(
-                    identity: row.string(1), name: row.string(2), host: row.string(3), version: row.string(4),
-                    queues: row.isNull(5) ? nil : row.string(5).split(separator: "\n").map(String.init)),
-                kinds: kinds[row.string(1)] ?? [], startedAt: row.timestamp(6), seenAt: row.timestamp(7),
+            func names(_ column: Int) -> [String]? {
+                row.isNull(column) ? nil : row.string(column).split(separator: "\n").map(String.init)
+            }
+            let holder = Holder(
+                identity: row.string(1), name: row.string(2), host: row.string(3), version: row.string(4),
+                queues: names(5), kinds: names(11))
+            return HolderRecord(
+                id: HolderID(row.integer(0)), holder: holder,
+                kinds: HolderRecord.kinds(kinds[holder.identity] ?? [], servedBy: holder), startedAt: row.timestamp(6),
+                seenAt: row.timestamp(7),
                 aliveUntil: row.optionalTimestamp(8), endedAt: row.optionalTimestamp(9),
                 runningByQueue: running[HolderID(row.integer(0))] ?? [:], drainedAt: row.optionalTimestamp(10))
         }
@@ -61,7 +65,8 @@ extension Reader {
                      coalesce(ended_ms,
                               CASE WHEN NOT (\(Writer.lasts("$1")))
                                    THEN alive_until_ms + (SELECT skew_ms FROM halyard.clock WHERE id = 1) END),
-                     (SELECT since_ms FROM halyard.drained WHERE drained.identity = daemon.identity)
+                     (SELECT since_ms FROM halyard.drained WHERE drained.identity = daemon.identity),
+                     array_to_string(kinds, E'\\n')
             FROM     halyard.daemon
             WHERE    (\(Writer.lasts("$1")))
             OR       (id = (SELECT max(other.id) FROM halyard.daemon AS other WHERE other.identity = daemon.identity)

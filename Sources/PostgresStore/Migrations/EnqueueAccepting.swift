@@ -27,6 +27,7 @@ extension Migration {
             root_steady bigint;
             now_ms bigint;
             count bigint;
+            given_input text;
             cause bigint;
             first_cause jsonb;
             states bigint[];
@@ -34,6 +35,8 @@ extension Migration {
             causes bigint[];
             queue_id bigint;
             lane_id bigint;
+            own_home text;
+            kept_home text;
         BEGIN
             -- The form of the arguments.
             IF of_priority IS NOT NULL THEN
@@ -114,8 +117,15 @@ extension Migration {
                 END IF;
             END LOOP;
 
+            -- An unknown home is refused before an unknown job.
+            FOREACH given_input IN ARRAY coalesce(request.inputs, '{}') LOOP own_home := halyard.home_in(given_input); END LOOP;
             IF cardinality(waits_for) > 0 THEN
                 outcomes := halyard.lock_existing(waits_for);
+                -- The end of an attempt waits for a caller that has locked the job.
+                IF EXISTS (SELECT 1 FROM jsonb_each(outcomes) AS job WHERE job.value = 'null') THEN
+                    PERFORM halyard.limit_idle_time();
+                END IF;
+                kept_home := halyard.home_of_results(waits_for, outcomes);
                 FOR place IN 1..cardinality(waits_for) LOOP
                     IF NOT outcomes ? waits_for[place]::text THEN
                         PERFORM halyard.refuse('not-found', halyard.worded(
@@ -158,7 +168,8 @@ extension Migration {
             IF cause IS NOT NULL OR (request.chosen).is_graph OR cardinality(waits_for) > 0 THEN
                 PERFORM halyard.insert_jobs(
                     (request.chosen).id, jobs, in_queue, rank, request.positions, request.inputs, graph, first_job,
-                    root_state, root_pending, root_due, root_steady, states, pendings, waits_for, kinds_of_wait, now_ms);
+                    root_state, root_pending, root_due, root_steady, states, pendings, waits_for, kinds_of_wait, kept_home,
+                    now_ms);
             ELSE
                 SELECT    queue.id, lane.id
                 INTO      queue_id, lane_id
@@ -170,8 +181,9 @@ extension Migration {
                                        AND lane.home IS NULL
                 WHERE     queue.name = coalesce(in_queue, (request.root).queue)
                 AND       queue.removed_ms IS NULL;
-                IF lane_id IS NULL THEN
-                    lane_id := halyard.lane_of(queue_id, coalesce(rank, (request.root).priority), (request.root).kind);
+                IF lane_id IS NULL OR own_home IS NOT NULL THEN
+                    lane_id := halyard.lane_of(
+                        queue_id, coalesce(rank, (request.root).priority), (request.root).kind, own_home);
                 END IF;
                 INSERT INTO halyard.job (id, lane, definition, dependencies, enqueued_ms, input)
                 VALUES (accept.first_job, lane_id, (request.root).definition, 0, now_ms, request.inputs[1]);
@@ -234,7 +246,7 @@ extension Migration {
 
     static let lanes = """
         -- The number of the lane of new jobs, which is created if it is new.
-        CREATE OR REPLACE FUNCTION halyard.lane_of(in_queue bigint, of_priority bigint, of_kind text)
+        CREATE OR REPLACE FUNCTION halyard.lane_of(in_queue bigint, of_priority bigint, of_kind text, of_home text)
         RETURNS bigint LANGUAGE plpgsql AS $$
         DECLARE
             number bigint;
@@ -244,10 +256,10 @@ extension Migration {
                 INTO   number
                 FROM   halyard.lane
                 WHERE  queue = in_queue AND priority = of_priority AND kind = of_kind
-                AND    class = \(LaneClass.fresh.rawValue) AND home IS NULL;
+                AND    class = \(LaneClass.fresh.rawValue) AND home IS NOT DISTINCT FROM of_home;
                 IF number IS NOT NULL THEN RETURN number; END IF;
-                INSERT INTO halyard.lane (queue, priority, kind, class)
-                VALUES (in_queue, of_priority, of_kind, \(LaneClass.fresh.rawValue))
+                INSERT INTO halyard.lane (queue, priority, kind, class, home)
+                VALUES (in_queue, of_priority, of_kind, \(LaneClass.fresh.rawValue), of_home)
                 ON CONFLICT DO NOTHING
                 RETURNING id INTO number;
                 IF number IS NOT NULL THEN RETURN number; END IF;

@@ -11,7 +11,7 @@ import StoreParts
 ///   asleep.
 extension Migration {
     /// Created again after each migration, as the views are.
-    static let enqueueing = enqueueChecks + enqueuePlanning + enqueueFunctions + [permissions]
+    static let enqueueing = enqueueChecks + enqueueFiles + enqueuePlanning + enqueueFunctions + [permissions]
 
     private static let enqueueFunctions = [numbers, existing, skipping, lanes, inserting, accepting, entries]
 
@@ -35,18 +35,32 @@ extension Migration {
         END $$;
         """
 
-    private static func lock(_ table: String, _ column: String, _ strength: String) -> String {
+    /// The lock keeps the row from being deleted, and so the job from changing its state, but not from being cancelled.
+    private static func lock(_ table: String, _ column: String) -> String {
         """
         SELECT coalesce(jsonb_object_agg(locked.job, locked.outcome), '{}')
         INTO   part
         FROM   (SELECT job, \(column) AS outcome FROM halyard.\(table)
-                WHERE job = ANY (missing) ORDER BY job FOR \(strength)) AS locked;
+                WHERE job = ANY (missing) ORDER BY job FOR KEY SHARE) AS locked;
         outcomes := outcomes || part;
         missing := ARRAY(SELECT job FROM unnest(missing) AS job WHERE NOT outcomes ? job::text);
         """
     }
 
+    /// How long a caller may be idle in its transaction while ends of attempts wait for it.
+    private static let longestIdle = "10s"
+
     private static let existing = """
+        -- Lets the server end the session if it stays idle in this transaction, unless it has a shorter limit.
+        CREATE OR REPLACE FUNCTION halyard.limit_idle_time() RETURNS void LANGUAGE plpgsql AS $$
+        DECLARE
+            own interval := current_setting('idle_in_transaction_session_timeout');
+        BEGIN
+            IF own = '0' OR own > '\(longestIdle)' THEN
+                PERFORM set_config('idle_in_transaction_session_timeout', '\(longestIdle)', true);
+            END IF;
+        END $$;
+
         -- The outcomes of existing jobs, by number; null for one that is open, which is locked so that it does not end
         -- before the edges to it are committed. A job that moves to another state meanwhile is found by the next look.
         CREATE OR REPLACE FUNCTION halyard.lock_existing(jobs bigint[]) RETURNS jsonb LANGUAGE plpgsql AS $$
@@ -58,11 +72,11 @@ extension Migration {
             FOR look IN 1..100 LOOP
                 missing := ARRAY(SELECT job.id FROM halyard.job WHERE job.id = ANY (missing) ORDER BY job.id);
                 EXIT WHEN cardinality(missing) = 0;
-                \(lock("running", "NULL::bigint", "SHARE"))
-                \(lock("ready", "NULL::bigint", "SHARE"))
-                \(lock("scheduled", "NULL::bigint", "SHARE"))
-                \(lock("blocked", "NULL::bigint", "SHARE"))
-                \(lock("done", "outcome", "KEY SHARE"))
+                \(lock("running", "NULL::bigint"))
+                \(lock("ready", "NULL::bigint"))
+                \(lock("scheduled", "NULL::bigint"))
+                \(lock("blocked", "NULL::bigint"))
+                \(lock("done", "outcome"))
                 EXIT WHEN cardinality(missing) = 0;
             END LOOP;
             RETURN outcomes;

@@ -7,7 +7,8 @@ extension Migration {
         CREATE OR REPLACE FUNCTION halyard.insert_jobs(
             of_plan bigint, jobs bigint, in_queue text, rank bigint, positions bigint[], inputs text[], graph bigint,
             first_job bigint, root_state bigint, root_pending bigint, root_due bigint, root_steady bigint,
-            states bigint[], pendings bigint[], waits_for bigint[], kinds_of_wait bigint[], now_ms bigint)
+            states bigint[], pendings bigint[], waits_for bigint[], kinds_of_wait bigint[], kept_home text,
+            now_ms bigint)
         RETURNS void LANGUAGE plpgsql AS $$
         #variable_conflict use_column
         DECLARE
@@ -21,6 +22,7 @@ extension Migration {
             texts text[];
             blocked_or_root bigint[];
             waits bigint[];
+            own_home text;
             own_txid bigint := pg_current_xact_id()::text::bigint;
         BEGIN
             SELECT array_agg(list.node), array_agg(list.definition), array_agg(list.kind), array_agg(list.rank),
@@ -48,14 +50,22 @@ extension Migration {
             END IF;
             states := coalesce(states, blocked_or_root);
             pendings := coalesce(pendings, waits);
-            IF array_position(lanes, NULL) IS NOT NULL THEN
-                FOR place IN 1..jobs LOOP
-                    lanes[place] := coalesce(lanes[place], halyard.lane_of(queues[place], ranks[place], kinds[place]));
-                END LOOP;
-            END IF;
             FOR place IN 1..coalesce(cardinality(positions), 0) LOOP
                 texts[positions[place] + 1] := inputs[place];
             END LOOP;
+            IF kept_home IS NOT NULL OR array_position(lanes, NULL) IS NOT NULL
+               OR strpos(array_to_string(texts, ' '), '"\(SpooledFile.prefix)') > 0 THEN
+                FOR place IN 1..jobs LOOP
+                    own_home := halyard.home_in(texts[place]);
+                    IF own_home IS NULL AND kept_home IS NOT NULL AND edges[place] = 0
+                       AND halyard.reads_files(kinds[place]) THEN
+                        own_home := kept_home;
+                    END IF;
+                    IF lanes[place] IS NULL OR own_home IS NOT NULL THEN
+                        lanes[place] := halyard.lane_of(queues[place], ranks[place], kinds[place], own_home);
+                    END IF;
+                END LOOP;
+            END IF;
 
             INSERT INTO halyard.job (id, lane, definition, graph, node, dependencies, enqueued_ms, input)
             SELECT insert_jobs.first_job + new.place - 1, new.lane, new.definition, insert_jobs.graph, new.node,

@@ -119,6 +119,8 @@ extension Migration {
             size bigint;
             first_problem text;
             code_of_first text;
+            file_problem text;
+            value_problem text;
         BEGIN
             code := 'invalid-request';
             IF wait_s < 0 OR wait_s > \(EnqueueWords.longestWaitMs) / 1000.0 THEN
@@ -233,6 +235,13 @@ extension Migration {
                     problem := halyard.worded(\(literal(EnqueueWords.dependsTwice)), 'job "' || work || '"', twice::text);
                 ELSE
                     SELECT * INTO problem, code FROM halyard.input_problem(root, chosen, given, after);
+                    IF problem IS NULL AND cardinality(halyard.homes_in(inputs[1])) > 1 THEN
+                        code := 'invalid-input';
+                        problem := \(literal(EnqueueWords.severalHomes));
+                    ELSIF problem IS NULL AND chosen.program IS NOT NULL THEN
+                        code := 'invalid-input';
+                        problem := halyard.program_problem(chosen.program, given);
+                    END IF;
                 END IF;
                 RETURN;
             END IF;
@@ -242,7 +251,7 @@ extension Migration {
                 FROM     halyard.plan_node AS checked
                 JOIN     halyard.plan AS origin ON origin.name = checked.source AND origin.replaced_ms IS NULL
                 WHERE    checked.plan = chosen.id
-                AND      (checked.is_incomplete OR parts ? checked.node)
+                AND      (checked.is_incomplete OR parts ? checked.node OR origin.program IS NOT NULL)
                 ORDER BY checked.position
             LOOP
                 node := pair.node;
@@ -255,6 +264,14 @@ extension Migration {
                         problem := node.label || halyard.worded(\(literal(EnqueueWords.tooLarge)), size::text);
                         RETURN;
                     END IF;
+                    IF file_problem IS NULL AND cardinality(halyard.homes_in(inputs[cardinality(inputs)])) > 1 THEN
+                        file_problem := \(literal(EnqueueWords.severalHomes));
+                    END IF;
+                END IF;
+                IF value_problem IS NULL AND (pair.source).program IS NOT NULL THEN
+                    value_problem := halyard.program_problem(
+                        (pair.source).program,
+                        coalesce(node.input::jsonb, '{}') || coalesce(parts -> node.node, '{}'));
                 END IF;
                 IF first_problem IS NULL THEN
                     SELECT *
@@ -270,8 +287,9 @@ extension Migration {
                     halyard.worded(\(literal(EnqueueWords.node)), root.node), twice::text);
                 RETURN;
             END IF;
-            problem := first_problem;
-            code := code_of_first;
+            -- The socket asks for these after it has planned all jobs.
+            problem := coalesce(first_problem, file_problem, value_problem);
+            code := CASE WHEN first_problem IS NULL THEN 'invalid-input' ELSE code_of_first END;
         END $$;
         """
 }

@@ -32,6 +32,7 @@ extension Migration {
             host        text NOT NULL,
             version     text NOT NULL,
             queues      text[],
+            kinds       text[],
             started_ms  bigint NOT NULL,
             seen_ms     bigint NOT NULL,
             alive_until_ms bigint NOT NULL,

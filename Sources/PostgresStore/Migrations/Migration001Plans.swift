@@ -18,6 +18,7 @@ extension Migration {
             is_open     boolean,
             accepts     text,
             offers      text,
+            program     jsonb,
             replaced_ms bigint
         );
         CREATE UNIQUE INDEX plan_current ON halyard.plan (name) WHERE replaced_ms IS NULL;
@@ -73,12 +74,13 @@ extension Migration {
             LOOP
                 UPDATE halyard.plan SET replaced_ms = now_ms WHERE name = entry.name AND replaced_ms IS NULL;
                 INSERT INTO halyard.plan (name, digest, refusal, is_graph, nodes, parameters, fields, field_names,
-                                          is_open, accepts, offers)
+                                          is_open, accepts, offers, program)
                 VALUES (entry.name, entry.digest, entry.body ->> 'refusal', (entry.body ->> 'is_graph')::boolean,
                         jsonb_array_length(entry.body -> 'nodes'), entry.body -> 'parameters', entry.body -> 'fields',
                         CASE WHEN entry.body ? 'field_names'
                              THEN ARRAY(SELECT jsonb_array_elements_text(entry.body -> 'field_names')) END,
-                        (entry.body ->> 'is_open')::boolean, entry.body ->> 'accepts', entry.body ->> 'offers')
+                        (entry.body ->> 'is_open')::boolean, entry.body ->> 'accepts', entry.body ->> 'offers',
+                        entry.body -> 'program')
                 RETURNING id INTO number;
                 INSERT INTO halyard.plan_node (plan, position, node, definition, source, kind, queue, priority, input,
                                                after, conditions, label, own, missing, is_incomplete)

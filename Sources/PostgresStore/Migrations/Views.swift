@@ -54,6 +54,25 @@ extension Migration {
             WHERE     lane.id = $1
         $$;
 
+        -- Why no daemon serves a job; NULL if one does.
+        CREATE OR REPLACE FUNCTION halyard.unserved(in_queue text, of_kind text)
+        RETURNS text LANGUAGE sql STABLE AS $$
+            WITH running AS (
+                SELECT queues IS NULL OR in_queue = ANY (queues) AS serves_queue,
+                       (kinds IS NULL OR of_kind = ANY (kinds))
+                       AND EXISTS (SELECT 1 FROM halyard.kind
+                                   WHERE kind.identity = daemon.identity AND kind.name = of_kind) AS serves_kind
+                FROM   halyard.daemon
+                WHERE  ended_ms IS NULL
+            )
+            SELECT CASE WHEN count(*) = 0 THEN 'no daemon runs'
+                        WHEN bool_or(serves_queue AND serves_kind) THEN NULL
+                        WHEN NOT bool_or(serves_queue) THEN 'no running daemon serves queue ' || in_queue
+                        WHEN NOT bool_or(serves_kind) THEN 'no running daemon serves kind ' || of_kind
+                        ELSE 'no running daemon serves both queue ' || in_queue || ' and kind ' || of_kind END
+            FROM   running
+        $$;
+
         -- Whether each daemon that could start a job of a queue runs as many of its jobs as one daemon may.
         CREATE OR REPLACE FUNCTION halyard.is_full_per_daemon(of bigint) RETURNS boolean LANGUAGE sql STABLE AS $$
             SELECT     coalesce(bool_and(load.running >= queue.limit_per_daemon), false)
@@ -238,6 +257,8 @@ extension Migration {
                                THEN 'queue ' || queue.name || ' is paused since ' || halyard.iso(queue.paused_ms)
                                WHEN halyard.home_of(record.lane) IS NOT NULL
                                THEN 'waits for the daemon ' || halyard.home_of(record.lane)
+                               WHEN halyard.unserved(queue.name, definition.kind) IS NOT NULL
+                               THEN halyard.unserved(queue.name, definition.kind)
                                WHEN (SELECT tally.running FROM halyard.tally(-queue.id) AS tally) >= queue."limit"
                                THEN 'queue ' || queue.name || ' is at its limit of ' || queue."limit"
                                WHEN queue.limit_per_daemon IS NOT NULL AND halyard.is_full_per_daemon(queue.id)
@@ -299,6 +320,9 @@ extension Migration {
                halyard.iso(daemon.alive_until_ms) AS alive_until, halyard.iso(daemon.ended_ms) AS ended,
                (SELECT count(*) FROM halyard.running WHERE running.daemon = daemon.id) AS running,
                array_to_string(daemon.queues, ', ') AS queues,
+               (SELECT string_agg(kind.name, ', ' ORDER BY kind.name COLLATE "C") FROM halyard.kind
+                WHERE  kind.identity = daemon.identity
+                AND    (daemon.kinds IS NULL OR kind.name = ANY (daemon.kinds))) AS kinds,
                (SELECT halyard.iso(since_ms) FROM halyard.drained WHERE drained.identity = daemon.identity) AS drained
         FROM   halyard.daemon;
         """

@@ -23,6 +23,8 @@ enum DefinitionReads {
         FROM     (SELECT DISTINCT ON (name) * FROM halyard.kind ORDER BY name, number DESC) AS kind
         ORDER BY name COLLATE "C"
         """)
+    static let ownKinds = Statement(
+        "SELECT \(kindColumns) FROM halyard.kind WHERE identity = $1::text ORDER BY name COLLATE \"C\"")
     static let all = Statement("\(select) WHERE replaced_ms IS NULL ORDER BY name COLLATE \"C\"")
     static let one = Statement("\(select) WHERE id = $1::bigint")
     static let current = Statement("\(select) WHERE name = $1::text AND replaced_ms IS NULL")
@@ -62,6 +64,12 @@ extension Reader {
         set.graphs = try run(DefinitionReads.graphs).map { $0.storedGraphDefinition() }
         set.schedules = try allSchedules().filter { $0.unreadable == nil }.map(\.schedule)
         return set
+    }
+
+    func kinds(registeredBy identity: String) throws(PostgresError) -> [KindDescription] {
+        try run(DefinitionReads.ownKinds, .text(identity)).map { (row) throws(PostgresError) in
+            try row.kindDescription()
+        }
     }
 
     func definition(_ id: DefinitionID) throws(PostgresError) -> StoredDefinition? {

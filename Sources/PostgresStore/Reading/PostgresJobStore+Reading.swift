@@ -21,6 +21,10 @@ extension PostgresJobStore {
         try await reading.perform { (reader) throws(PostgresError) in try reader.job(id) }
     }
 
+    public func kinds(registeredBy identity: String) async throws(StoreError) -> [KindDescription] {
+        try await reading.perform { (reader) throws(PostgresError) in try reader.kinds(registeredBy: identity) }
+    }
+
     public func home(of job: JobID) async throws(StoreError) -> JobHome? {
         try await reading.perform { (reader) throws(PostgresError) in try reader.home(of: job) }
     }

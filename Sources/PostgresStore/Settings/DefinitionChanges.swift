@@ -51,7 +51,7 @@ extension Writer {
     func register(_ kinds: [KindDescription], by holder: HolderID, now passed: Timestamp) throws(PostgresError) {
         _ = try lockSettings()
         guard let identity = try identity(of: holder) else { return }
-        let old = try run(Statements.ownKinds, .text(identity)).map { (row) throws(PostgresError) in
+        let old = try run(DefinitionReads.ownKinds, .text(identity)).map { (row) throws(PostgresError) in
             try row.kindDescription()
         }
         mustWritePlans = true
@@ -131,8 +131,6 @@ extension Writer {
         static let knownSchedules = Statement("SELECT name FROM halyard.schedule WHERE name = ANY ($1::text[])")
         static let countSchedules = Statement("SELECT count(*) FROM halyard.schedule")
         static let identity = Statement("SELECT identity FROM halyard.daemon WHERE id = $1::bigint")
-        static let ownKinds = Statement(
-            "SELECT \(DefinitionReads.kindColumns) FROM halyard.kind WHERE identity = $1::text")
         static let deleteKinds = Statement("DELETE FROM halyard.kind WHERE identity = $1::text")
         static let insertKind = Statement(
             """

@@ -57,7 +57,7 @@ extension ProgramHost {
             _ = try program.arguments(for: values, output: "")
             return nil
         } catch {
-            return InputRefusal("\(error).")
+            return InputRefusal(error.sentence)
         }
     }
 }

@@ -21,7 +21,7 @@ enum Parameter: UInt8, ParameterName {
         fields,
         program, version
     // A daemon.
-    case identity, host, queues
+    case identity, host, queues, kinds
     // Ranges and filters.
     case first, last, above, below, states, outcomes, jobs, fingerprint
     // The row of table `clock`.

@@ -8,7 +8,8 @@ extension Writer {
         // The last number is in its own row and in the jobs of the lives before it.
         try holding.begin.run([
             .identity <- holder.identity, .name <- holder.name, .host <- holder.host, .version <- holder.version,
-            .queues <- (try holder.queues.map(Self.encode)), .now <- now,
+            .queues <- (try holder.queues.map(Self.encode)), .kinds <- (try holder.kinds.map(Self.encode)),
+            .now <- now,
         ])
         let id = HolderID(connection.lastInsertedRow)
         try holding.forgetOthers.run([.holder <- id])
@@ -51,12 +52,12 @@ extension Writer {
         HolderLife(id: holder, hasOrphans: memory.running.values.contains { $0.holder != holder })
     }
 
-    private static func encode(_ queues: [String]) throws(SQLiteError) -> String {
+    private static func encode(_ names: [String]) throws(SQLiteError) -> String {
         do {
-            return String(decoding: try JSONEncoder().encode(queues), as: UTF8.self)
+            return String(decoding: try JSONEncoder().encode(names), as: UTF8.self)
         } catch {
             throw SQLiteError(
-                code: SQLiteError.Primary.mismatch.rawValue, message: "queues cannot be encoded as JSON: \(error)")
+                code: SQLiteError.Primary.mismatch.rawValue, message: "names cannot be encoded as JSON: \(error)")
         }
     }
 }
@@ -90,7 +91,7 @@ extension Reader {
                 var record = try row.holder(kinds: kinds)
                 record.runningByQueue = running[record.id] ?? [:]
                 if record.endedAt == nil, !lasting.includes(record.id) {
-                    record.seenAt = max(record.startedAt, row.timestamp(8))
+                    record.seenAt = max(record.startedAt, row.timestamp(9))
                     record.endedAt = record.seenAt
                 }
                 return record
@@ -100,30 +101,32 @@ extension Reader {
 }
 
 extension Statement {
-    /// Columns: id, identity, name, host, version, queues, started_ms, left_ms, last_ms.
+    /// Columns: id, identity, name, host, version, queues, kinds, started_ms, left_ms, last_ms.
     fileprivate func holder(kinds: [String]) throws(SQLiteError) -> HolderRecord {
-        var queues: [String]?
-        if let bytes = bytes(5) {
-            do {
-                queues = try JSONDecoder().decode([String].self, from: Data(bytes))
-            } catch {
-                throw .damaged("the queues of the daemon \(string(2)) are invalid: \(error)")
-            }
-        }
+        let holder = Holder(
+            identity: string(1), name: string(2), host: string(3), version: string(4),
+            queues: try names(5, "queues"), kinds: try names(6, "kinds"))
         return HolderRecord(
-            id: HolderID(integer(0)),
-            holder: Holder(
-                identity: string(1), name: string(2), host: string(3), version: string(4), queues: queues),
-            kinds: kinds, startedAt: timestamp(6), seenAt: timestamp(6), aliveUntil: nil,
-            endedAt: optionalTimestamp(7))
+            id: HolderID(integer(0)), holder: holder, kinds: HolderRecord.kinds(kinds, servedBy: holder),
+            startedAt: timestamp(7), seenAt: timestamp(7), aliveUntil: nil, endedAt: optionalTimestamp(8))
+    }
+
+    private func names(_ column: Int32, _ noun: String) throws(SQLiteError) -> [String]? {
+        guard let bytes = bytes(column) else { return nil }
+        do {
+            return try JSONDecoder().decode([String].self, from: Data(bytes))
+        } catch {
+            throw .damaged("the \(noun) of the daemon \(string(2)) are invalid: \(error)")
+        }
     }
 }
 
 struct HoldStatements: StatementGroup {
     let begin = Statement(
         """
-        INSERT INTO daemon (id, identity, name, host, version, queues, started_ms)
-        VALUES (1 + coalesce((SELECT max(id) FROM daemon), 0), :identity, :name, :host, :version, :queues, :now)
+        INSERT INTO daemon (id, identity, name, host, version, queues, kinds, started_ms)
+        VALUES (1 + coalesce((SELECT max(id) FROM daemon), 0), :identity, :name, :host, :version, :queues, :kinds,
+                :now)
         """)
     let forgetOthers = Statement("DELETE FROM daemon WHERE id <> :holder")
     let leave = Statement(
@@ -146,7 +149,7 @@ struct HoldStatements: StatementGroup {
 struct HolderReads: StatementGroup {
     let all = Statement(
         """
-        SELECT   id, identity, name, host, version, queues, started_ms, left_ms,
+        SELECT   id, identity, name, host, version, queues, kinds, started_ms, left_ms,
                  (SELECT max(steady_ms) FROM tally) + (SELECT skew_ms FROM clock WHERE id = 1)
         FROM     daemon
         ORDER BY id

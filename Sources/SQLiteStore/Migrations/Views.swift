@@ -187,6 +187,12 @@ extension Migration {
                     CASE
                         WHEN queue.paused_ms IS NOT NULL
                         THEN 'queue ' || queue.name || ' is paused since ' || \(time("queue.paused_ms"))
+                        WHEN EXISTS (SELECT 1 FROM daemon WHERE left_ms IS NULL AND queues IS NOT NULL
+                                     AND queue.name NOT IN (SELECT value FROM json_each(queues)))
+                        THEN 'no running daemon serves queue ' || queue.name
+                        WHEN EXISTS (SELECT 1 FROM daemon WHERE left_ms IS NULL AND kinds IS NOT NULL
+                                     AND definition.kind NOT IN (SELECT value FROM json_each(kinds)))
+                        THEN 'no running daemon serves kind ' || definition.kind
                         WHEN tally.running >= queue."limit"
                         THEN 'queue ' || queue.name || ' is at its limit of ' || queue."limit"
                         WHEN tally.running >= queue.limit_per_daemon

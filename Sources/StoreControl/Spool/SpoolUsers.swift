@@ -89,10 +89,7 @@ final class SpoolUsers: Sendable {
         for job in graph.jobs {
             let files = SpooledFile.files(in: job.input)
             if Set(files.compactMap(\.home)).count > 1 {
-                return ControlProblem(
-                    .invalidInput,
-                    "The input names files in the spools of several daemons, so no daemon can run the job. Send all files to one daemon."
-                )
+                return ControlProblem(.invalidInput, EnqueueWords.severalHomes)
             }
             for file in files where file.home == nil || file.home == home {
                 let isMissing = state.withLock({ $0.uses.isLeaving(file) }) || !spool.holds(file)

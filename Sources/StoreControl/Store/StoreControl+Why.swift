@@ -12,7 +12,7 @@ extension StoreControl {
         if let outcome = job.state.outcome { return try await ends(of: job, outcome) }
         if job.state == .running {
             return [.running(attempt: job.attempt, startedAt: job.startedAt ?? job.enqueuedAt)]
-                + (try await trial(of: job)) + (try await noDaemon().filter { $0 == .noDaemon })
+                + (try await trial(of: job)) + (try await absentDaemons(for: job).filter { $0 == .noDaemon })
         }
         var reasons: [WaitExplanation.Reason] = []
         if job.state == .blocked {
@@ -32,10 +32,10 @@ extension StoreControl {
         if let home {
             reasons.append(.home(daemon: home.name, endedAt: home.endedAt, drainedAt: home.drainedAt))
         }
-        // Only the job's own daemon knows whether it has room for the job.
-        let daemon = home == nil || home?.identity == daemon?.identity ? daemon : nil
+        // Only a daemon that can run the job knows whether it has room for it.
+        let daemon = try await servesHere(job, home: home) ? daemon : nil
         if let queue = try await store.queues().first(where: { $0.settings.name == job.queue }) {
-            let full = try await daemonsAtLimit(of: queue.settings, home: home)
+            let full = try await daemonsAtLimit(of: queue.settings, for: job, home: home)
             reasons += Self.reasons(job, queue, full, await daemon?.condition().slots)
         }
         if job.state == .ready {
@@ -53,27 +53,11 @@ extension StoreControl {
             reasons.removeAll { if case .turn = $0 { true } else { false } }
             reasons.append(.store(problem: problem.description))
         }
-        return reasons + (try await noDaemon())
-    }
-
-    /// Returns a reason if no daemon runs, neither this process nor another holder of the store, or if all are drained.
-    private func noDaemon() async throws(StoreError) -> [WaitExplanation.Reason] {
-        if store.capabilities.holders == .one { return daemon == nil ? [.noDaemon] : [] }
-        let running = try await store.holders().filter { $0.endedAt == nil }
-        if running.isEmpty { return daemon == nil ? [.noDaemon] : [] }
-        return running.allSatisfy { $0.drainedAt != nil } ? [.drained(daemons: running.map(\.holder.name))] : []
-    }
-
-    /// Returns the daemons that could start a job of the queue, if each of them runs as many of its jobs as one daemon
-    /// may; otherwise none.
-    private func daemonsAtLimit(of queue: QueueSettings, home: JobHome?) async throws(StoreError) -> [String] {
-        guard let limit = queue.limitPerDaemon else { return [] }
-        let candidates = try await store.holders().filter { daemon in
-            daemon.endedAt == nil && daemon.drainedAt == nil && daemon.holder.serves(queue: queue.name)
-                && home.map { $0.identity == daemon.holder.identity } ?? true
+        let absent = try await absentDaemons(for: job, home: home)
+        if absent.contains(where: { if case .unserved = $0 { true } else { false } }) {
+            reasons.removeAll { if case .turn = $0 { true } else { false } }
         }
-        let isFull = candidates.allSatisfy { $0.runningByQueue[queue.name] ?? 0 >= limit }
-        return isFull ? candidates.map(\.holder.name) : []
+        return reasons + absent
     }
 
     /// Returns the reason why the worker of a ready job's kind cannot begin it now.

@@ -40,6 +40,9 @@ import Testing
             .home(daemon: "web1", endedAt: nil, drainedAt: nil),
             .home(daemon: "web1", endedAt: Samples.ago(60), drainedAt: nil),
             .home(daemon: "web1", endedAt: nil, drainedAt: Samples.ago(60)), .drained(daemons: ["web1", "web2"]),
+            .unserved(queue: "slow", kind: nil, daemon: nil), .unserved(queue: nil, kind: "resize", daemon: nil),
+            .unserved(queue: "slow", kind: "resize", daemon: nil),
+            .unserved(queue: nil, kind: "resize", daemon: "web1"),
             .running(attempt: 2, startedAt: Samples.ago(5)), .final(.cancelled, nil),
         ]
         let explanation = WaitExplanation(job: JobID(41), state: .blocked, reasons: reasons)

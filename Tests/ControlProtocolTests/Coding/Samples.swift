@@ -128,6 +128,7 @@ enum Samples {
         .trial(of: [JobID(3), JobID(4)], endsAt: moment), .worker(problem: "It rests."),
         .workerLimit(worker: "photos", running: 8, limit: 8), .suspect(worker: "photos"), .store(problem: "cut"),
         .home(daemon: "one", endedAt: moment, drainedAt: moment), .home(daemon: "one", endedAt: nil, drainedAt: nil),
+        .unserved(queue: "net", kind: nil, daemon: nil), .unserved(queue: "net", kind: "resize", daemon: "one"),
         .drained(daemons: ["one", "two"]),
         .noDaemon,
         .running(attempt: 2, startedAt: moment),

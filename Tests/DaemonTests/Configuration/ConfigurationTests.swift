@@ -162,9 +162,10 @@ import Workers
     }
 
     @Test func aDaemonOfAFleetIsDescribed() throws {
-        let configuration = try load("daemon: {name: one, queues: [mail, photos], lease: 1m}\n")
+        let configuration = try load("daemon: {name: one, queues: [mail, photos], kinds: [resize], lease: 1m}\n")
         #expect(configuration.daemonName == "one")
         #expect(configuration.daemonQueues == ["mail", "photos"])
+        #expect(configuration.daemonKinds == ["resize"])
         #expect(configuration.lease == .seconds(60))
         #expect(throws: ConfigurationProblem.self) { try load("daemon: {lease: 9s}\n") }
         #expect(throws: ConfigurationProblem.self) { try load("daemon: {queues: [No Queue]}\n") }

@@ -168,6 +168,18 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)))
+    func aKindThatNoWorkerHasCannotBeServed() async throws {
+        let bed = try TestBed()
+        let told = "daemon.kinds: unknown kind \"ecko\"; did you mean \"echo\"?"
+        for arguments in [["--check-config"], []] {
+            try configure(bed, sample())
+            let daemon = try bed.launch(arguments + ["--set", "daemon.kinds=echo,ecko"])
+            #expect(await daemon.waitForEnd() == .exited(78))
+            #expect(daemon.errors.text.contains(told), "\(daemon.errors.text)")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
     func aKindOfTheBuiltInWorkerIsRefused() async throws {
         let bed = try TestBed()
         try configure(bed, "second: {command: [\(binary("halyard-worker"))]}")

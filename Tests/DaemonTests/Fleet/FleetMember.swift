@@ -15,8 +15,12 @@ final class FleetMember: Sendable {
 
     /// - Parameters:
     ///   - lease: By default long enough that a busy machine does not end it.
+    ///   - kinds: The kinds that it serves; empty for all.
     ///   - more: Keys after the usual ones.
-    init(_ name: String, of bed: TestBed, database: String, lease: String = "600s", _ more: String = "") throws {
+    init(
+        _ name: String, of bed: TestBed, database: String, lease: String = "600s", kinds: [String] = [],
+        _ more: String = ""
+    ) throws {
         self.name = name
         folder = try TemporaryFolder()
         notifications = try NotificationListener(in: folder)
@@ -26,7 +30,7 @@ final class FleetMember: Sendable {
             home: \(home)
             socket: \(socket)
             definitions: \(bed.folder.path)/definitions.yaml
-            daemon: {name: \(name), lease: \(lease)}
+            daemon: {name: \(name), lease: \(lease), kinds: [\(kinds.joined(separator: ", "))]}
             network:
               allow: ["127.0.0.1:\(bed.server.port)"]
               connect_timeout: 5m

@@ -42,11 +42,31 @@ struct HostTests {
         let job = try await members[0].halyard("enqueue", "visit", bed.server.site + "/page/1").output
             .trimmingCharacters(in: .whitespacesAndNewlines)
         let why = try await members[0].halyard("why", job).output
-        #expect(why.contains("every running daemon is drained"), "\(why)")
+        #expect(why.contains("every running daemon that serves it is drained"), "\(why)")
         #expect(try await members[0].halyard("status").output.contains("drained since"))
         try await members[0].halyard("daemons", "resume", "two")
         try await wait(for: job, through: members[0])
         for daemon in daemons { await daemon.stop() }
+        try server.dropDatabase(url)
+    }
+
+    @Test func jobsRunOnlyOnDaemonsThatServeTheirKindsAndQueues() async throws {
+        let one = try FleetMember("one", of: bed, database: url, kinds: ["upload"])
+        let two = try FleetMember("two", of: bed, database: url)
+        let first = try await one.start()
+        // The definition can be used, although no running daemon serves its kind.
+        let job = try await one.halyard("enqueue", "visit", bed.server.site + "/page/1").output
+            .trimmingCharacters(in: .whitespacesAndNewlines)
+        let why = try await one.halyard("why", job).output
+        #expect(why.contains("no running daemon serves kind unfurl; see: halyard daemons"), "\(why)")
+        let waiting = try Connection(to: url).run("SELECT reason FROM halyard.waiting")[0].string(0)
+        #expect(waiting == "no running daemon serves kind unfurl")
+        let second = try await two.start()
+        try await wait(for: job, through: one)
+        let kinds = try Connection(to: url).run("SELECT kinds FROM halyard.daemons ORDER BY name").map { $0.string(0) }
+        #expect(kinds == ["upload", "enrich, program, unfurl, upload"])
+        #expect(try await two.halyard("daemons").output.contains("enrich, program, unfurl, upload"))
+        for daemon in [first, second] { await daemon.stop() }
         try server.dropDatabase(url)
     }
 

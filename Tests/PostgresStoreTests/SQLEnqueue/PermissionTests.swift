@@ -114,6 +114,7 @@ struct PermissionTests {
                         Self.views.map { "read \($0)" } + [
                             "halyard.iso(bigint)", "halyard.tally(bigint)", "halyard.problem_of(text)",
                             "halyard.home_of(bigint)", "halyard.is_full_per_daemon(bigint)",
+                            "halyard.unserved(text,text)",
                         ]))
         }
     }

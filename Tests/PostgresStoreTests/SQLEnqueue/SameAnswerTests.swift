@@ -65,6 +65,17 @@ struct SameAnswerTests {
         submission("unfurl", after: [.init(job: JobID(1))]), submission("merge", after: [.init(job: JobID(2))]),
         submission("same", after: [.init(job: JobID(2))]), submission("convert"), submission("convert", #"{"file":1}"#),
         submission("convert", #"{"file":"a","widht":1}"#), submission("convert", #"{"file":"a","width":"1"}"#),
+        submission("tag"), submission("tag", #"{"tags":"a"}"#), submission("tag", #"{"tags":{}}"#),
+        submission("tag", #"{"tags":[]}"#), submission("tag", #"{"tags":["a",7]}"#),
+        submission("tag", #"{"tags":["a"],"rest":["b",null]}"#), submission("tag", #"{"tags":["a",["b"]]}"#),
+        submission("tag", #"{"tags":["spool:a1-b2-c3/x.jpg"]}"#), submission("tag", #"{"tags":["a","spool:a1-b2"]}"#),
+        submission("tag", "{\"tags\":[\(Array(repeating: "\"a\"", count: 1001).joined(separator: ","))]}"),
+        submission("tag", #"{"tags":["a","-b"]}"#), submission("tag", #"{"tags":["a"],"name":"-n"}"#),
+        submission("tag", #"{"tags":["a"],"level":-4}"#), submission("tag", #"{"tags":["a"],"name":7}"#),
+        submission("tag", "{\"tags\":[\"a\",\"\(String(repeating: "x", count: 131_072))\"]}"),
+        submission("tag", "{\"tags\":[\"a\"],\"to\":\"\(String(repeating: "x", count: 131_072))\"}"),
+        submission("tagged", #"{"name":"-x"}"#), submission("tagged", #"{"tag.tags":[]}"#),
+        submission("tagged", #"{"tag.tags":["-a"],"name":"-x"}"#), submission("tagged", #"{"tag.tags":7}"#),
         submission("save"), submission("save", "[]"), submission("save", #"{"urll":"https://a"}"#),
         submission("save", #"{"quite another":1}"#), submission("save", #"{"unfurl.x":1}"#),
         submission("save", #"{"nothing.url":1}"#), submission("save", #"{"url":"https://a","unfurl.url":"https://b"}"#),
@@ -124,6 +135,9 @@ struct SameAnswerTests {
                 Self.submission("join", #"{"b.url":"https://a"}"#, start: soon),
                 Self.submission("join", after: [.init(job: JobID(1))]),
                 Self.submission("convert", #"{"file":"a","width":7}"#),
+                Self.submission("tag", #"{"tags":["a","b"],"name":null,"to":"-x","level":7,"rest":["-y"]}"#),
+                Self.submission("tag", #"{"tags":["","spool:","spool:-"],"name":"","level":null}"#),
+                Self.submission("tagged"), Self.submission("tagged", #"{"name":"y","tag.rest":["-z"]}"#),
                 Self.submission("free", "[7]"), Self.submission("free", #"{"any":1}"#),
                 Self.submission("titled", #"{"title":"x"}"#), Self.submission("unfit", #"{"url":"https://a"}"#),
             ]
@@ -288,19 +302,20 @@ struct SameAnswerTests {
         "1", "0", "-3", "2.0", "2.5", "1e2", "99999999999999999999", "true", "null", "[]", "{}", "\"\"", "\"GET\"",
         "\"https://a\"", "\" H\\tTTP:/\\\\x\"", "\"http:\"", "\"5MiB\"", "\"5 KiB\"", "\"-1B\"", "\"+7B\"", "\"1h30m\"",
         "\"90s\"", "\"90\"", "\"\\u00e9\"", "[1,{\"a\":null}]", "{\"b\":1,\"a\":2}",
+        "[\"a\",\"b\"]", "[\"a\",\"-b\"]", "[\"spool:a-b-c-d\"]", "\"-x\"",
     ]
 
     private static func randomSubmission(_ random: inout Numbers) -> Submission {
         let name = [
             "fetch", "fetch-slow", "fetch-home", "unfurl", "merge", "log", "same", "noop", "save", "save", "join",
             "join",
-            "titled", "unfit", "unfurk", "broken",
+            "titled", "unfit", "unfurk", "broken", "tag", "tag", "tagged",
         ].randomElement(using: &random)!
         let fields = [
             "url", "url", "method", "limit", "at_least", "any", "ratio", "deep", "headers", "tags", "max_size",
             "timeout",
             "pause", "title", "pages", "what", "value", "unfurl.url", "fetch.limit", "b.url", "b.any", "all.title",
-            "second.url", "lmit",
+            "second.url", "lmit", "name", "level", "to", "rest", "tag.tags", "tag.level",
         ]
         var input: JSONText?
         if Int.random(in: 0..<8, using: &random) > 0 {

@@ -77,6 +77,11 @@ enum SampleDefinitions {
                 program: program(
                     #"{"program":["/usr/bin/convert","{file}","{width}"],"fields":{"file":{"type":"string","required":true},"width":{"type":"integer","default":3}}}"#
                 )),
+            Definition(
+                name: "tag", kind: "program", input: json(#"{"name":"x"}"#),
+                program: program(
+                    #"{"program":["/usr/bin/tag","{name}","{level}","--to={to}","{tags}","--","{rest}"],"fields":{"name":{"type":"string"},"level":{"type":"integer","default":3},"to":{"type":"string"},"tags":{"type":"strings","required":true},"rest":{"type":"strings"}}}"#
+                )),
             Definition(name: "free", kind: "program", program: program(#"{"program":["/usr/bin/true"]}"#)),
         ],
         graphs: [
@@ -122,6 +127,12 @@ enum SampleDefinitions {
                     Node(name: "first", definition: "noop"),
                     Node(name: "second", definition: "fetch", after: [.init(node: "first")]),
                 ], parameters: [.init(name: "url", node: "second", field: "url")]),
+            GraphDefinition(
+                name: "tagged",
+                nodes: [
+                    Node(name: "tag", definition: "tag", input: json(#"{"tags":["a"]}"#)),
+                    Node(name: "end", definition: "noop", after: [.init(node: "tag")]),
+                ], parameters: [.init(name: "name", node: "tag", field: "name")]),
             GraphDefinition(name: "refused", nodes: [Node(name: "x", definition: "broken")]),
         ])
 }

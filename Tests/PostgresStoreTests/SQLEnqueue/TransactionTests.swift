@@ -94,6 +94,41 @@ struct TransactionTests {
         }
     }
 
+    /// The lock on a job that a caller waits for keeps it from ending, but not for long, and not from being cancelled.
+    @Test func theEndOfAJobWaitsForAnIdleCallerOnlyForAWhile() async throws {
+        try await withWays { ways in
+            let caller = try ways.connect()
+            func limit() throws -> String { try caller.run("SHOW idle_in_transaction_session_timeout")[0].string(0) }
+            let job = try caller.run("SELECT halyard.enqueue('noop')")[0].string(0)
+            let id = JobID(try #require(Int64(job)))
+            try caller.run("BEGIN")
+            try caller.run("SELECT halyard.enqueue('noop')")
+            #expect(try limit() == "0")
+            try caller.run("SELECT halyard.enqueue('noop', after => ARRAY[\(job)])")
+            #expect(try limit() == "10s")
+            try caller.run("ROLLBACK")
+            #expect(try limit() == "0")
+            let claimed = try await ways.store.exchange(
+                [], claim: ClaimRequest(slots: 1), by: ways.holder, now: TwoWays.now
+            ).claimed
+            try caller.run("SET idle_in_transaction_session_timeout = '300ms'")
+            let waiting = try caller.run("BEGIN; SELECT halyard.enqueue('noop', after => ARRAY[\(job)])")
+            #expect(waiting.count == 1)
+            #expect(try await ways.store.cancel([id], now: TwoWays.now) == [.requested])
+            // The server ends the caller's session.
+            let end = AttemptEnd(lease: claimed[0].lease, ending: .succeeded(json("1")))
+            let ended = try await ways.store.exchange([end], claim: nil, by: ways.holder, now: TwoWays.now)
+            #expect(ended.finished == [.recorded(.succeeded)])
+            #expect(throws: PostgresError.self) { try caller.run("COMMIT") }
+            let other = try ways.connect()
+            #expect(try other.run("SELECT count(*) FROM halyard.job")[0].string(0) == "1")
+            // A final job is not locked.
+            try other.run("BEGIN; SELECT halyard.enqueue('noop', after => ARRAY[\(job)])")
+            #expect(try other.run("SHOW idle_in_transaction_session_timeout")[0].string(0) == "0")
+            try other.run("COMMIT")
+        }
+    }
+
     @Test func aSleepingDaemonIsWoken() async throws {
         try await withWays { ways in
             let woken = Latch()

@@ -30,11 +30,26 @@ final class TwoWays: Sendable {
         ).id
         try await store.register(SampleDefinitions.kinds, by: holder, now: Self.now)
         try await store.change(SampleDefinitions.change, now: Self.now)
-        control = StoreControl(store: store, database: database.url, version: "1", now: { Self.now })
+        // A daemon checks the inputs of programs.
+        let hooks = DaemonHooks(
+            condition: { .init(state: .running, pid: 1, startedAt: Self.now) },
+            beginInputCheck: { { $0.map(Self.problem) } })
+        control = StoreControl(
+            store: store, database: database.url, version: "1", daemon: hooks, now: { Self.now })
         try Connection(to: database.url).run(Self.attempt)
     }
 
     func close() async { await store.close() }
+
+    private static func problem(of input: PlannedInput) -> ControlProblem? {
+        guard let program = input.program else { return nil }
+        do throws(ProgramInputProblem) {
+            _ = try program.arguments(for: try program.completed(input.input), output: "")
+            return nil
+        } catch {
+            return ControlProblem(.invalidInput, error.sentence)
+        }
+    }
 
     func connect() throws -> Connection { try Connection(to: database.url) }
 

@@ -97,12 +97,12 @@ final class RunnerHarness: Sendable {
 
     func runner(
         on store: (any JobStore)? = nil, lifeClock: ManualClock<Duration>? = nil,
-        uptimeClock: (any AlarmClock<Duration>)? = nil,
+        uptimeClock: (any AlarmClock<Duration>)? = nil, serving served: [String]? = nil,
         settings: RunnerSettings = RunnerSettings(), random: Double = 0.5,
         beforeEachExchange: (@Sendable () async -> Void)? = nil
     ) -> JobRunner {
         JobRunner(
-            store: store ?? self.store, as: Holder(identity: "runner", host: "localhost", version: "0"),
+            store: store ?? self.store, as: Holder(identity: "runner", host: "localhost", version: "0", kinds: served),
             kinds: kinds, settings: settings,
             logger: Logger(label: "test") { [log] _ in log.handler() },
             wallClock: wall, uptimeClock: uptimeClock ?? uptime, lifeClock: lifeClock ?? uptime, random: { random },

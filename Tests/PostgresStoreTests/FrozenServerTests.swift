@@ -1,0 +1,96 @@
+import Glibc
+import Jobs
+import PostgreSQL
+import PostgresServer
+import PostgresStore
+import Testing
+
+/// A server that is frozen answers nothing and closes no connection.
+@Suite(.enabled(if: hasServer, "PostgreSQL is not installed"), .timeLimit(.minutes(5))) struct FrozenServerTests {
+    private let now = Timestamp(milliseconds: 0)
+
+    @Test func aFrozenServerIsNoticedAndRecoveredFrom() async throws {
+        // Other tests use the shared one.
+        let server = try #require(PostgresServer())
+        let url = try server.makeDatabase()
+        var options = PostgresStoreOptions()
+        options.answerTimeout = .seconds(2)
+        options.connectTimeout = .seconds(2)
+        // Nobody renews the life.
+        options.lifeLength = .seconds(1_000_000)
+        let store = try PostgresJobStore.open(url, options: options)
+        try await store.change(
+            DefinitionChange(definitions: [Definition(name: "step", kind: "noop")]), now: now)
+        let step = try #require(try await store.definitions().definitions.first).id
+        let holder = try await store.begin(Holder(identity: "me", host: "here", version: "1"), now: now).id
+        func graph(_ key: String) -> NewGraph {
+            NewGraph(
+                isGraph: false, jobs: [NewJob(definition: step)], key: IdempotencyKey(name: key, fingerprint: 1))
+        }
+        _ = try await store.enqueue([graph("before")], now: now)
+        let claimed = try await store.exchange([], claim: ClaimRequest(slots: 1), by: holder, now: now).claimed
+        #expect(claimed.count == 1)
+
+        let processes = try Self.processes(of: url)
+        Self.signal(processes, SIGSTOP)
+        // If an expectation fails, the server must be able to end.
+        defer { Self.signal(processes, SIGCONT) }
+        await #expect(throws: StoreError.self) { try await store.enqueue([graph("during")], now: now) }
+        #expect(store.condition.problem != nil)
+        await #expect(throws: StoreError.self) { try await store.renew(holder, now: now) }
+        await #expect(throws: StoreError.self) { try await store.jobs(JobFilter()) }
+
+        Self.signal(processes, SIGCONT)
+        // The answer may have been lost, so the caller repeats its request.
+        let receipt = try await untilAnswered {
+            try await store.enqueue([graph("during")], now: now)[0].receipt
+        }
+        #expect(receipt?.jobs.count == 1)
+        let end = AttemptEnd(lease: claimed[0].lease, ending: .succeeded(.emptyObject))
+        _ = try await untilAnswered { try await store.exchange([end], claim: nil, by: holder, now: now) }
+        guard case .renewed = try await untilAnswered({ try await store.renew(holder, now: now) }) else {
+            Issue.record("the life has ended")
+            return
+        }
+        let counts = try await untilAnswered { try await store.counts() }
+        #expect(counts[.succeeded] == 1 && counts[.ready] == 1 && counts.total == 2)
+        #expect(store.condition.problem == nil)
+        await store.close()
+    }
+
+    /// Repeats a request until it is answered. The time limit of the suite ends a store that does not recover.
+    private func untilAnswered<Value>(_ request: () async throws -> Value) async throws -> Value {
+        while true {
+            do {
+                return try await request()
+            } catch is StoreError {
+                await Task.yield()
+            }
+        }
+    }
+
+    /// The processes that serve a database, and the one that accepts connections.
+    private static func processes(of url: String) throws -> [pid_t] {
+        let connection = try Connection(to: url)
+        let found = try connection.run(
+            """
+            SELECT pid::text FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+            UNION ALL
+            SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)
+            """)
+        return found.map { pid_t($0.string(0)) }.compactMap(\.self)
+    }
+
+    private static func signal(_ processes: [pid_t], _ signal: Int32) {
+        for process in processes { kill(process, signal) }
+    }
+}
+
+extension EnqueueOutcome {
+    fileprivate var receipt: EnqueueReceipt? {
+        switch self {
+        case .enqueued(let receipt), .duplicate(let receipt): receipt
+        case .refused: nil
+        }
+    }
+}
