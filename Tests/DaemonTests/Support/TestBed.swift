@@ -9,8 +9,12 @@ final class TestBed: Sendable {
     let server: WebServer
     let notifications: NotificationListener
     private let launched = Mutex([ChildProcess]())
+    /// Nil if the database is a file.
+    private let serverDatabase: ServerDatabase?
 
-    var database: String { folder.path + "/halyard.db" }
+    var database: String { serverDatabase?.url ?? folder.path + "/halyard.db" }
+    /// The folder of the daemon's own files.
+    var home: String { serverDatabase == nil ? folder.path : folder.path + "/home" }
     var socket: String { folder.path + "/halyard.sock" }
     var configuration: String { folder.path + "/halyard.yaml" }
 
@@ -39,6 +43,7 @@ final class TestBed: Sendable {
         folder = try TemporaryFolder()
         server = try WebServer()
         notifications = try NotificationListener(in: folder)
+        serverDatabase = ServerDatabase.isWanted ? try ServerDatabase() : nil
         try folder.write(Self.definitions, to: "definitions.yaml")
         try configure()
     }
@@ -52,9 +57,11 @@ final class TestBed: Sendable {
     /// Writes the configuration anew, with more keys after the usual ones.
     func configure(_ more: String = "", allow: [String]? = nil) throws {
         let allowed = (allow ?? ["127.0.0.1:\(server.port)"]).map { "\"\($0)\"" }.joined(separator: ", ")
+        // A long lease, which a busy machine does not end.
+        let server = serverDatabase == nil ? "" : "\nhome: \(home)\ndaemon: {lease: 600s}"
         try folder.write(
             """
-            database: \(database)
+            database: "\(database)"\(server)
             socket: \(socket)
             definitions: \(folder.path)/definitions.yaml
             network:
@@ -152,9 +159,20 @@ final class TestBed: Sendable {
 
     // MARK: What is stored
 
-    /// Asks the database through `sqlite3`, as a person would.
+    /// Asks the database through `sqlite3` or `psql`, as a person would.
     func ask(_ query: String) async throws -> String {
-        let answer = try await ChildProcess.run("sqlite3", ["-readonly", "-cmd", ".timeout 5000", database, query])
+        if let serverDatabase { return try await serverDatabase.ask(query) }
+        return try await sqlite3("-readonly", query)
+    }
+
+    /// Changes the database while no daemon runs.
+    func change(_ statement: String) async throws {
+        if let serverDatabase { _ = try await serverDatabase.ask(statement) } else { _ = try await sqlite3(statement) }
+    }
+
+    private func sqlite3(_ arguments: String...) async throws -> String {
+        let options = arguments.dropLast() + ["-cmd", ".timeout 5000", database]
+        let answer = try await ChildProcess.run("sqlite3", options + arguments.suffix(1))
         try #require(answer.status == .exited(0), "sqlite3: \(answer.errors)")
         return answer.output
     }
