@@ -113,20 +113,26 @@ public struct DaemonConfiguration: Sendable {
     var hasOwnHome: Bool { home != nil || databaseURL != nil }
 
     /// The folder of the spool, with the default resolved.
-    public var spoolDirectory: String { spool.directory ?? homeDirectory + "/spool" }
+    public var spoolDirectory: String { spool.directory ?? folderInHome("spool") }
     /// The folder of the checkpoints of uploads, with the default resolved.
-    public var checkpointDirectory: String { checkpoints ?? homeDirectory + "/uploads" }
+    public var checkpointDirectory: String { checkpoints ?? folderInHome("uploads") }
 
     /// The folder of the work folders of programs, with the default resolved.
     public var programDirectory: String { programFolder ?? homeDirectory + "/programs" }
     /// The folder of the logs and files of jobs: `files` in the home. A file database resolves the symbolic links in its
     /// path, so this folder is next to the database itself.
     var filesDirectory: String {
-        if hasOwnHome { return homeDirectory + "/files" }
+        if hasOwnHome { return folderInHome("files") }
         if let file = Self.resolved(database) { return JobFiles.folder(nextTo: file) }
         // A new database.
         let folder = Self.resolved(databaseFolder) ?? databaseFolder
         return folder == "/" ? "/files" : folder + "/files"
+    }
+
+    /// A folder in the home. If "halyard move" has created a link there, the folder that it leads to: results contain its path.
+    private func folderInHome(_ name: String) -> String {
+        let path = homeDirectory + "/" + name
+        return Self.resolved(path) ?? path
     }
 
     private static func resolved(_ path: String) -> String? {

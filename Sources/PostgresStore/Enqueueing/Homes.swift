@@ -9,6 +9,8 @@ struct Homes {
     fileprivate var known: Set<String> = []
     /// The daemons that keep the results of existing jobs.
     fileprivate var ofResults: [JobID: String] = [:]
+    /// The daemons of jobs that new jobs repeat. A file from before a move (`halyard move`) does not name its daemon.
+    fileprivate var ofRepeated: [JobID: String] = [:]
     /// The kinds that read no files of their dependencies.
     fileprivate var withoutFiles: Set<String> = []
 
@@ -18,6 +20,7 @@ struct Homes {
             guard known.contains(home) else { throw .unknownHome(home) }
             return home
         }
+        if let repeated = job.repeats, let home = ofRepeated[repeated] { return home }
         if ofResults.isEmpty || withoutFiles.contains(kind) { return nil }
         for dependency in job.dependencies {
             if case .existing(let id) = dependency.job, let home = ofResults[id] { return home }
@@ -41,6 +44,12 @@ extension Writer {
             homes.areNamed = true
             homes.known = Set(try run(Statements.known, .texts(named.sorted())).map { $0.string(0) })
         }
+        let repeated = Set(graphs.flatMap { $0.jobs.compactMap(\.repeatedForItsFile) })
+        if !repeated.isEmpty {
+            try run(Statements.ofRepeated, .jobs(repeated.sorted())).forEach {
+                homes.ofRepeated[$0.job(0)] = $0.string(1)
+            }
+        }
         homes.ofResults = try self.homes(ofFilesOf: existing.filter { $0.value == .succeeded }.keys.sorted())
         if homes.ofResults.isEmpty { return homes }
         let kinds = Set(graphs.flatMap { graph in graph.jobs.compactMap { known.kinds[$0.definition] } })
@@ -50,5 +59,22 @@ extension Writer {
 
     private enum Statements {
         static let known = Statement("SELECT DISTINCT identity FROM halyard.daemon WHERE identity = ANY ($1::text[])")
+        static let ofRepeated = Statement(
+            """
+            SELECT job.id, lane.home
+            FROM   halyard.job
+            JOIN   halyard.lane ON lane.id = job.lane
+            WHERE  job.id = ANY ($1::bigint[])
+            AND    lane.home IS NOT NULL
+            """)
+    }
+}
+
+extension NewJob {
+    /// The job that this one repeats, if its input names a file without a daemon.
+    fileprivate var repeatedForItsFile: JobID? {
+        guard let repeats else { return nil }
+        let files = SpooledFile.files(in: input)
+        return files.isEmpty || files.contains { $0.home != nil } ? nil : repeats
     }
 }

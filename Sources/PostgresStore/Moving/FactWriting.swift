@@ -101,14 +101,14 @@ final class FactWriting {
     private func addJobs(_ batch: FactBatch) throws {
         let states = batch["state"].integers
         let inputs = batch["input"].texts
+        let (queues, priorities) = (batch["queue"].integers, batch["priority"].integers)
+        let definitions = batch["definition"].integers
         var rowLanes: [Int64?] = []
         var newLanes: [(number: Int64, lane: Lane)] = []
         for row in 0..<batch.count {
-            let isOpen = (states[row] ?? 0) < Int64(JobState.succeeded.rawValue)
             let lane = Lane(
-                queue: batch["queue"].integers[row] ?? 0, priority: batch["priority"].integers[row] ?? 0,
-                kind: kinds[batch["definition"].integers[row] ?? 0] ?? "",
-                home: isOpen ? home(of: inputs[row]) : nil)
+                queue: queues[row] ?? 0, priority: priorities[row] ?? 0, kind: kinds[definitions[row] ?? 0] ?? "",
+                home: home(of: inputs[row]))
             if let known = lanes[lane] {
                 rowLanes.append(known)
             } else {

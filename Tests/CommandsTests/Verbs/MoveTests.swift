@@ -32,6 +32,14 @@ import Testing
         #expect(output.text.isEmpty)
     }
 
+    @Test func aPathCannotRearrangeTheTerminal() async {
+        let run = await run("--from", "/nonexistent/\u{202E}\u{1B}[2J/halyard.db", "--to", Self.server)
+        #expect(run.code == .noInput)
+        #expect(run.errors.contains("/nonexistent/\\u202e\\x1b[2J"))
+        #expect(!run.errors.contains("\u{202E}"))
+        #expect(!run.errors.contains("\u{1B}"))
+    }
+
     @Test func bothDatabasesMustBeNamed() async {
         #expect(await run("--from", "/a/halyard.db").code == .usage)
         #expect(await run("--to", "/a/halyard.db").code == .usage)

@@ -139,6 +139,27 @@ import Testing
         }
     }
 
+    /// The source is unchanged, and the next call does the move.
+    @Test func aCutConnectionEndsTheMove() async throws {
+        try await Turns.shared.run {
+            let both = try await withFile()
+            for table in [Facts.queues, .definitions, .counts] {
+                let error = #expect(throws: PostgresError.self, "\(table)") {
+                    try both.moveToServer { Cutting($0, at: table, both.url) }
+                }
+                #expect(error?.cause == .lost, "\(table)")
+                let file = try both.openFile()
+                #expect(try await file.definitions().definitions.count == 1)
+                await file.close()
+                #expect(throws: PostgresOpenError.self) { try both.openServer() }
+            }
+            _ = try both.moveToServer()
+            let server = try both.openServer()
+            #expect(try await server.definitions().definitions.count == 1)
+            await server.close()
+        }
+    }
+
     @Test func aCopyThatDiffersIsNotUsed() async throws {
         try await Turns.shared.run {
             let both = try await withFile()
@@ -166,6 +187,39 @@ private final class Falsifying: MoveTarget {
     var content: MoveContent { target.content }
     func begin(_ mark: MoveMark, _ clock: MoveClock) throws { try target.begin(mark, clock) }
     func add(_ batch: FactBatch) throws { if batch.table != .definitions { try target.add(batch) } }
+    func complete() throws { try target.complete() }
+    func read(_ table: Facts, _ body: (FactBatch) throws -> Void) throws { try target.read(table, body) }
+    func markVerified() throws { try target.markVerified() }
+    func finish() throws { try target.finish() }
+}
+
+/// Loses its connection before the rows of a table.
+private final class Cutting: MoveTarget {
+    private let target: any MoveTarget
+    private let table: Facts
+    private let url: String
+
+    init(_ target: any MoveTarget, at table: Facts, _ url: String) {
+        (self.target, self.table, self.url) = (target, table, url)
+    }
+
+    var place: String { target.place }
+    var key: String { target.key }
+    var content: MoveContent { target.content }
+    func begin(_ mark: MoveMark, _ clock: MoveClock) throws { try target.begin(mark, clock) }
+
+    func add(_ batch: FactBatch) throws {
+        if batch.table == table {
+            try Connection(to: url).run(
+                """
+                SELECT pg_terminate_backend(pid, 60000)
+                FROM   pg_stat_activity
+                WHERE  application_name = 'halyard move' AND datname = current_database()
+                """)
+        }
+        try target.add(batch)
+    }
+
     func complete() throws { try target.complete() }
     func read(_ table: Facts, _ body: (FactBatch) throws -> Void) throws { try target.read(table, body) }
     func markVerified() throws { try target.markVerified() }

@@ -209,6 +209,11 @@ import Testing
             #expect(try await server.home(of: JobID(2))?.identity == home)
             #expect(try await server.home(of: JobID(3))?.identity == home)
             #expect(try await server.home(of: JobID(4)) == nil)
+            // A repetition needs the same file.
+            let again = NewJob(definition: step, input: input, queue: "default", repeats: JobID(3))
+            let repeated = try await server.enqueue([NewGraph(isGraph: false, jobs: [again])], now: now)
+            guard case .enqueued(let receipt) = repeated[0] else { throw Unexpected() }
+            #expect(try await server.home(of: receipt.jobs[0])?.identity == home)
             await server.close()
             let rows = try Connection(to: both.url).run("SELECT job, home FROM halyard.kept")
             #expect(rows.map { [$0.string(0), $0.string(1)] } == [["1", home]])
@@ -219,7 +224,7 @@ import Testing
             #expect(try source.jobsOfOtherHomes(than: home).isEmpty)
             let others = try source.jobsOfOtherHomes(than: nil)
             #expect(others.map(\.daemon) == ["one"])
-            #expect(others.map(\.jobs) == [3])
+            #expect(others.map(\.jobs) == [4])
         }
     }
 
