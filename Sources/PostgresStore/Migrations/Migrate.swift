@@ -76,6 +76,10 @@ enum AdvisoryLock {
     static let rotation = migration + 2
     /// Shared by the transactions of programs that enqueue by themselves.
     static let calling = migration + 3
+    /// Held by a transaction that has added ranges of history, until it ends.
+    static let ranges = migration + 4
+    /// Held by a transaction that adds a range of history for its own jobs, until it ends.
+    static let preparing = migration + 5
     /// The first half of the locks of identities, held while a life begins; the second half is a hash of the identity.
     static let identity = life + 1
     /// The first half of the locks of lives; the second half is the number of the life.

@@ -5,7 +5,7 @@ import PostgresStore
 import Testing
 
 /// The statements in the documentation work as they are printed.
-@Suite(.enabled(if: hasServer, "PostgreSQL is not installed"), .timeLimit(.minutes(2)))
+@Suite(.enabled(if: hasServer, "PostgreSQL is not installed"), .timeLimit(.minutes(10)))
 struct DocumentedExamplesTests {
     private static let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appending(path: "../../../Sources/Daemon/Daemon.docc/ManyMachines.md")

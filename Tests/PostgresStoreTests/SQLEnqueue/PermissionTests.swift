@@ -6,7 +6,7 @@ import PostgresStore
 import Testing
 
 /// The roles for other programs may do what they are for, and nothing else.
-@Suite(.enabled(if: hasServer, "PostgreSQL is not installed"), .serialized, .timeLimit(.minutes(2)))
+@Suite(.enabled(if: hasServer, "PostgreSQL is not installed"), .serialized, .timeLimit(.minutes(10)))
 struct PermissionTests {
     private static let views = [
         "jobs", "results", "attempts", "queues", "graphs", "waiting", "definitions", "schedules", "daemons",
