@@ -18,7 +18,7 @@ public final class PostgresJobStore: JobStore {
 
     private let writing: RequestThread<Writer>
     /// The thread for writes that affect very many rows.
-    private let bulk: RequestThread<Writer>
+    let bulk: RequestThread<Writer>
     /// The thread that renews lives.
     private let lives: RequestThread<LifeKeeper>
     /// The thread for reads that running jobs wait for.
@@ -201,25 +201,6 @@ public final class PostgresJobStore: JobStore {
         return try await write(weight: Int(jobs)) { (writer) throws(PostgresError) in
             try writer.cancel(graph: graph, now: now)
         }
-    }
-
-    /// Looks for the jobs on a connection that reads, so that a long walk does not hold up the writer.
-    public func prune(_ request: PruneRequest, below: JobID?, limit: Int) async throws(StoreError) -> PruneStep {
-        let found = try await listing.perform { (reader) throws(PostgresError) in
-            try reader.prunable(request, below: below, limit: limit)
-        }
-        var step = PruneStep(deleted: 0, keptByGraph: found.keptByGraph, next: found.next)
-        var rest = found.units[...]
-        while !rest.isEmpty {
-            let some = Array(rest.prefix(200))
-            rest = rest.dropFirst(some.count)
-            let (deleted, kept) = try await bulk.perform(weight: some.count) { (writer) throws(PostgresError) in
-                try writer.prune(some)
-            }
-            step.deleted += deleted
-            step.keptByDependents += kept
-        }
-        return step
     }
 
     // MARK: Settings

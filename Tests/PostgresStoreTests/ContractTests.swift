@@ -10,10 +10,24 @@ import Testing
         Check.all(for: StoreCapabilities(holders: .one)).map(\.name))
 
     @Test(arguments: Check.all(for: capabilities))
-    func keepsThePromise(_ check: Check) async throws {
+    func keepsThePromise(_ check: Check) async throws { try await run(check) }
+
+    /// Promises about jobs that are pruned. A step of pruning ends at the end of a range, so those about single steps are
+    /// left out.
+    private static let ofPruning: Set = [
+        "pruningDeletesOldFinishedJobsWithAllThatIsTheirs", "aJobStaysWhileItsGraphOrADependentIsOpen",
+        "aGraphIsPrunedWholeByItsOutcome", "aClockThatOnceJumpedForwardDoesNotStopPruning",
+        "aPrunedNumberIsNeverUsedAgain", "aKeyLastsAsLongAsItsJobs",
+    ]
+
+    @Test(arguments: Check.all(for: capabilities).filter { ofPruning.contains($0.name) })
+    func keepsThePromiseWithRangesOfThreeJobs(_ check: Check) async throws { try await run(check, rangeJobs: 3) }
+
+    private func run(_ check: Check, rangeJobs: Int? = nil) async throws {
         try await Turns.shared.run {
             let database = try TestDatabase()
             var options = PostgresStoreOptions()
+            if let rangeJobs { options.rangeJobs = rangeJobs }
             if Self.withoutRenewals.contains(check.name) { options.lifeLength = .seconds(1_000_000_000) }
             let source = StoreSource(
                 capabilities: Self.capabilities, open: { [options] clock in try database.open(options, clock: clock) },

@@ -1,4 +1,5 @@
 import Jobs
+import PostgreSQL
 import PostgresServer
 import PostgresStore
 
@@ -23,7 +24,27 @@ final class TestDatabase: Sendable {
     func open(
         _ options: PostgresStoreOptions = PostgresStoreOptions(), clock: (any StoreClock)? = nil
     ) throws -> PostgresJobStore {
-        try PostgresJobStore.open(url, options: options, clock: clock)
+        let store = try PostgresJobStore.open(url, options: options, clock: clock)
+        if options.rangeJobs != PostgresStoreOptions().rangeJobs { try replaceFirstRanges(options.rangeJobs) }
+        return store
+    }
+
+    /// Replaces the ranges of history that a new schema has, before they contain a job.
+    private func replaceFirstRanges(_ jobs: Int) throws {
+        let usual = PostgresStoreOptions().rangeJobs
+        let tables = ["job", "done", "dependency", "attempt"]
+        let partitions = [1, usual + 1].flatMap { first in tables.map { "halyard.\($0)_from_\(first)" } }
+        try Connection(to: url).run(
+            """
+            DO $$
+            BEGIN
+                LOCK TABLE halyard.range;
+                IF (SELECT count(*) FROM halyard.range WHERE below = \(usual + 1)) = 0 THEN RETURN; END IF;
+                DROP TABLE \(partitions.joined(separator: ", "));
+                DELETE FROM halyard.range;
+                PERFORM halyard.add_ranges(\(jobs + 1), \(jobs)), halyard.publish_ranges();
+            END $$
+            """)
     }
 }
 

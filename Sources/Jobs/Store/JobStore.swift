@@ -173,7 +173,8 @@ public protocol JobStore: Sendable {
     ///
     /// - Parameters:
     ///   - below: The step checks only jobs with lower numbers; nil for all jobs.
-    ///   - limit: The number of jobs after which the step ends. A graph is never split between two steps.
+    ///   - limit: The number of jobs after which the step ends. A graph is never split between two steps, and neither are
+    ///     very many jobs that the store can delete at once.
     /// - Throws: ``StoreError``. Retrying the step is safe.
     func prune(_ request: PruneRequest, below: JobID?, limit: Int) async throws(StoreError) -> PruneStep
 

@@ -37,6 +37,11 @@ extension Row {
 }
 
 extension Argument {
+    /// The lowest and the highest of some numbers, with which a statement reads only the partitions between them (S5).
+    static func bounds(_ jobs: some Sequence<JobID>) -> (low: Argument, high: Argument) {
+        (.job(jobs.min()), .job(jobs.max()))
+    }
+
     static func time(_ moment: Timestamp?) -> Argument { .integer(moment?.milliseconds) }
     static func job(_ job: JobID?) -> Argument { .integer(job?.rawValue) }
     static func graph(_ graph: GraphID?) -> Argument { .integer(graph?.rawValue) }

@@ -13,7 +13,8 @@ extension Writer {
         var results: [JobID: CancelResult] = [:]
         var notes: [JobID: JobChange] = [:]
         var cancelled: [FinalJob] = []
-        let exists = try run(Statements.existing, .jobs(Set(jobs).sorted())).map { $0.job(0) }
+        let (low, high) = Argument.bounds(jobs)
+        let exists = try run(Statements.existing, .jobs(Set(jobs).sorted()), low, high).map { $0.job(0) }
         if !exists.isEmpty {
             // Locks rows in the order of states from last to first, and of numbers, as the end of an attempt does.
             try run(Statements.running, .jobs(exists), .time(now)).forEach { row in
@@ -42,7 +43,7 @@ extension Writer {
             let rest = exists.filter { results[$0] == nil }
             if !rest.isEmpty {
                 try run(Statements.requested, .jobs(rest)).forEach { results[$0.job(0)] = .requested }
-                try run(Statements.done, .jobs(rest)).forEach { row in
+                try run(Statements.done, .jobs(rest), low, high).forEach { row in
                     if let outcome = row.state(1).outcome { results[row.job(0)] = .alreadyFinal(outcome) }
                 }
             }
@@ -67,8 +68,8 @@ extension Writer {
     ///
     /// - Returns: The result of each open job. Nil if the graph does not exist.
     func cancel(graph: GraphID, now: Timestamp) throws(PostgresError) -> [JobID: CancelResult]? {
-        guard try run(Statements.graph, .graph(graph)).count > 0 else { return nil }
-        let jobs = try run(Statements.openJobs, .graph(graph)).map { $0.job(0) }
+        guard let row = try run(Statements.graph, .graph(graph)).first else { return nil }
+        let jobs = try run(Statements.openJobs, .job(row.job(0)), .job(row.job(1))).map { $0.job(0) }
         let results = try cancel(jobs, now: now)
         var open: [JobID: CancelResult] = [:]
         for (job, result) in zip(jobs, results) {
@@ -80,7 +81,8 @@ extension Writer {
     }
 
     private enum Statements {
-        static let existing = Statement("SELECT id FROM halyard.job WHERE id = ANY ($1::bigint[])")
+        static let existing = Statement(
+            "SELECT id FROM halyard.job WHERE id = ANY ($1::bigint[]) AND id BETWEEN $2::bigint AND $3::bigint")
         static let open: [(JobState, Statement)] = [
             (.ready, delete("ready", pending: "0")), (.scheduled, delete("scheduled", pending: "0")),
             (.blocked, delete("blocked", pending: "pending")),
@@ -106,14 +108,24 @@ extension Writer {
         /// Jobs of earlier requests. Others may have been claimed since the first statement.
         static let requested = Statement(
             "SELECT job FROM halyard.running WHERE job = ANY ($1::bigint[]) AND cancel_ms IS NOT NULL")
-        static let done = Statement("SELECT job, outcome FROM halyard.done WHERE job = ANY ($1::bigint[])")
-        static let graph = Statement("SELECT 1 FROM halyard.graph WHERE id = $1::bigint")
+        static let done = Statement(
+            """
+            SELECT job, outcome
+            FROM   halyard.done
+            WHERE  job = ANY ($1::bigint[])
+            AND    job BETWEEN $2::bigint AND $3::bigint
+            """)
+        static let graph = Statement(
+            "SELECT first_job, first_job + jobs - 1 FROM halyard.graph WHERE id = $1::bigint")
         static let openJobs = Statement(
             """
             SELECT   job.id
             FROM     halyard.job
-            WHERE    job.graph = $1::bigint
-            AND      NOT EXISTS (SELECT 1 FROM halyard.done WHERE done.job = job.id)
+            WHERE    job.id BETWEEN $1::bigint AND $2::bigint
+            AND      NOT EXISTS (SELECT 1
+                                 FROM   halyard.done
+                                 WHERE  done.job = job.id
+                                 AND    done.job BETWEEN $1::bigint AND $2::bigint)
             ORDER BY job.id
             """)
 

@@ -164,11 +164,17 @@ extension Writer {
         _ jobs: [Candidate], _ holder: HolderID, now: Timestamp
     ) throws(PostgresError) -> [ClaimedJob] {
         if jobs.isEmpty { return [] }
+        let (low, high) = Argument.bounds(jobs.map(\.job))
         let rows = try run(
-            Statements.start[half(.running)], .jobs(jobs.map(\.job)), .integer(holder.rawValue), .time(now))
+            try start(of: jobs)[half(.running)], .jobs(jobs.map(\.job)), .integer(holder.rawValue), .time(now), low,
+            high)
         var started: [JobID: ClaimedJob] = [:]
-        rows.forEach { row in
+        try rows.forEach { (row) throws(PostgresError) in
             let job = row.job(0)
+            if row.isNull(2) {
+                throw PostgresError(
+                    .refused, sqlState: SQLState.serialization, message: "a range of history was just added")
+            }
             started[job] = ClaimedJob(
                 lease: Lease(job: job, attempt: row.int(1)), definition: DefinitionID(row.integer(2)),
                 graph: row.graph(3), input: row.json(4), hasDependencies: row.integer(5) > 0, tries: row.int(6),
@@ -187,10 +193,36 @@ extension Writer {
         return claimed
     }
 
+    /// The statements that start these jobs. Most claims are in one range of history, and read its partition directly: a
+    /// search for each job's partition would cost as much as finding the job.
+    private func start(of jobs: [Candidate]) throws(PostgresError) -> [Statement] {
+        guard let lowest = jobs.lazy.map(\.job.rawValue).min(), let range = try range(containing: lowest),
+            jobs.allSatisfy({ range.contains($0.job.rawValue) })
+        else { return Statements.start }
+        if let known = starts[range.lowerBound] { return known }
+        let new = Statements.start(from: "job_from_\(range.lowerBound)")
+        starts[range.lowerBound] = new
+        return new
+    }
+
+    private func range(containing job: Int64) throws(PostgresError) -> Range<Int64>? {
+        if let range = memory.ranges.last(where: { $0.contains(job) }) { return range }
+        memory.ranges = try run(Statements.ranges).map { $0.integer(0)..<$0.integer(1) }
+        return memory.ranges.last { $0.contains(job) }
+    }
+
     private enum Statements {
+        static let ranges = Statement("SELECT first, below FROM halyard.range WHERE NOT is_dropped ORDER BY first")
         static let trial = Statement(
             "SELECT lane, steady_ms FROM halyard.ready WHERE job = $1::bigint FOR UPDATE SKIP LOCKED")
-        static let start = HotTable.running.halves { name, half in
+        static let start = start(from: "job")
+
+        /// A partition with an open job is not dropped.
+        static func start(from job: String) -> [Statement] {
+            HotTable.running.halves { name, half in start(from: job, into: name, half) }
+        }
+
+        private static func start(from job: String, into name: String, _ half: Int) -> Statement {
             Statement(
                 """
                 WITH taken AS (
@@ -204,11 +236,16 @@ extension Writer {
                            \(half)
                     FROM   taken
                 )
-                SELECT    taken.job, taken.attempt + 1, job.definition, taken.graph, job.input, job.dependencies,
-                          taken.tries, checkpoint.value
-                FROM      taken
-                JOIN      halyard.job ON job.id = taken.job
-                LEFT JOIN halyard.checkpoint ON checkpoint.job = taken.job
+                SELECT     taken.job, taken.attempt + 1, job.definition, taken.graph, job.input, job.dependencies,
+                           taken.tries, checkpoint.value
+                FROM       taken
+                -- The limit keeps the join from beginning here, with all jobs between the bounds.
+                LEFT JOIN  LATERAL (SELECT definition, input, dependencies
+                                    FROM   halyard.\(job)
+                                    WHERE  id = taken.job
+                                    AND    id BETWEEN $4::bigint AND $5::bigint
+                                    LIMIT  1) AS job ON true
+                LEFT JOIN  halyard.checkpoint ON checkpoint.job = taken.job
                 """)
         }
     }

@@ -38,6 +38,8 @@ extension Writer {
         decisions.reserveCapacity(graphs.count)
         for (index, graph) in graphs.enumerated() {
             precondition(!graph.jobs.isEmpty, "a graph has at least one job")
+            // A search for dependents begins as many numbers before the job.
+            precondition(graph.jobs.count <= Submission.maxJobs, "a graph has too many jobs")
             var decision = decide(graph, keys.known, existing, homes, now: now)
             if let key = graph.key, case .accepted = decision {
                 if let earlier = first[key.name] {
@@ -97,13 +99,17 @@ extension Writer {
         for _ in 0..<Self.looks {
             let missing = wanted.subtracting(found.keys).sorted()
             if missing.isEmpty { break }
-            let exists = try run(Statements.existing, .jobs(missing)).map { $0.job(0) }
+            let (low, high) = Argument.bounds(missing)
+            let exists = try run(Statements.existing, .jobs(missing), low, high).map { $0.job(0) }
             if exists.isEmpty { break }
             for statement in Statements.lock {
                 let rest = exists.filter { found[$0] == nil }
                 if rest.isEmpty { break }
                 try run(statement, .jobs(rest)).forEach { found[$0.job(0)] = $0.state(1) }
             }
+            let rest = exists.filter { found[$0] == nil }
+            if rest.isEmpty { continue }
+            try run(Statements.lockDone, .jobs(rest), low, high).forEach { found[$0.job(0)] = $0.state(1) }
         }
         return found
     }
@@ -129,7 +135,7 @@ extension Writer {
             graphCount += graph.isGraph ? 1 : 0
         }
         var keyed: [(index: Int, key: IdempotencyKey, receipt: EnqueueReceipt)] = []
-        var nextJob = jobs > 0 ? try take(jobs, from: "halyard.job_number") : 0
+        var nextJob = jobs > 0 ? try takeJobs(jobs) : 0
         var nextGraph = graphCount > 0 ? try take(graphCount, from: "halyard.graph_number") : 0
         var outcomes: [EnqueueOutcome] = []
         outcomes.reserveCapacity(graphs.count)
@@ -162,9 +168,25 @@ extension Writer {
     }
 
     /// Takes consecutive numbers.
-    func take(_ count: Int64, from sequence: String) throws(PostgresError) -> Int64 {
-        guard let first = try run(Statements.take, .text(sequence), .integer(count)).first?.integer(0) else {
+    ///
+    /// - Parameter rangeEnd: The end of a range of history that the numbers of jobs may be in; nil for other numbers.
+    func take(_ count: Int64, from sequence: String, rangeEnd: Int64? = nil) throws(PostgresError) -> Int64 {
+        let rows = try run(Statements.take, .text(sequence), .integer(count), .integer(rangeEnd))
+        guard let first = rows.first?.integer(0) else {
             throw PostgresError(.unexpected, message: "a sequence gave no number")
+        }
+        return first
+    }
+
+    /// Takes consecutive numbers of jobs. Adds ranges for them if nobody has done so ahead (N2).
+    func takeJobs(_ count: Int64) throws(PostgresError) -> Int64 {
+        var first: Int64 = 0
+        for _ in 0..<Migration.rangeTries {
+            first = try take(count, from: "halyard.job_number", rangeEnd: memory.rangeEnd)
+            if first + count <= memory.rangeEnd { break }
+            let end = try run(Statements.rangeEnd, .integer(first), .integer(count), .integer(options.rangeJobs))
+            memory.rangeEnd = end.first?.integer(0) ?? 0
+            if first + count <= memory.rangeEnd { break }
         }
         return first
     }
@@ -228,15 +250,24 @@ extension Writer {
     }
 
     private enum Statements {
-        static let take = Statement("SELECT halyard.take_numbers($1::text, $2::bigint)")
-        static let existing = Statement("SELECT id FROM halyard.job WHERE id = ANY ($1::bigint[])")
+        static let take = Statement("SELECT halyard.take_numbers($1::text, $2::bigint, $3::bigint)")
+        static let rangeEnd = Statement("SELECT halyard.range_end($1::bigint, $2::bigint, $3::bigint)")
+        static let existing = Statement(
+            "SELECT id FROM halyard.job WHERE id = ANY ($1::bigint[]) AND id BETWEEN $2::bigint AND $3::bigint")
         /// One statement for each table. Locks rows in the order of states from last to first, as the end of an attempt
         /// does, so that neither waits for the other. A job that moves on meanwhile is found by the next look.
         static let lock: [Statement] = [
             lock("running", .running), lock("ready", .ready), lock("scheduled", .scheduled), lock("blocked", .blocked),
-            Statement(
-                "SELECT job, outcome FROM halyard.done WHERE job = ANY ($1::bigint[]) ORDER BY job FOR KEY SHARE"),
         ]
+        static let lockDone = Statement(
+            """
+            SELECT   job, outcome
+            FROM     halyard.done
+            WHERE    job = ANY ($1::bigint[])
+            AND      job BETWEEN $2::bigint AND $3::bigint
+            ORDER BY job
+            FOR KEY SHARE
+            """)
 
         private static func lock(_ table: String, _ state: JobState) -> Statement {
             Statement(

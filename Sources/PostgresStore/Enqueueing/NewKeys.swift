@@ -56,7 +56,7 @@ extension Writer {
     /// Takes numbers for the graphs that are not answered yet, in their order.
     private func number(_ graphs: [NewGraph], in keys: inout NewKeys) throws(PostgresError) {
         let open = graphs.indices.filter { index in graphs[index].key.map { keys.known[$0.name] == nil } ?? true }
-        var job = try take(open.reduce(0) { $0 + Int64(graphs[$1].jobs.count) }, from: "halyard.job_number")
+        var job = try takeJobs(open.reduce(0) { $0 + Int64(graphs[$1].jobs.count) })
         let count = Int64(open.count { graphs[$0].isGraph })
         var graph = count > 0 ? try take(count, from: "halyard.graph_number") : 0
         for index in open {

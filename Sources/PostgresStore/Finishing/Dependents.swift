@@ -50,10 +50,16 @@ extension Writer {
         let outcomes = Dictionary(jobs.map { ($0.job, $0.outcome) }, uniquingKeysWith: { first, _ in first })
         let homes = Dictionary(
             jobs.compactMap { job in job.home.map { (job.job, $0) } }, uniquingKeysWith: { first, _ in first })
-        return try run(Statements.edges, .jobs(jobs.map(\.job))).map { row in
+        // A job depends on older jobs and on jobs of its own graph.
+        let oldest = Argument.integer(jobs.map(\.job.rawValue).min().map { $0 - Int64(Submission.maxJobs) })
+        let edges = try run(Statements.edges, .jobs(jobs.map(\.job)), oldest, oldest).map { row in
             Edge(
                 dependency: row.job(0), outcome: outcomes[row.job(0)] ?? .failed, condition: row.condition(1),
                 dependent: row.job(2), home: homes[row.job(0)])
+        }
+        // The first unmet edge of a job is the cause of its skip.
+        return edges.sorted {
+            ($0.dependency, $0.condition.rawValue, $0.dependent) < ($1.dependency, $1.condition.rawValue, $1.dependent)
         }
     }
 
@@ -161,7 +167,8 @@ extension Writer {
     private func recordSkipLevel(_ jobs: [SkippedJob], now: Timestamp) throws(PostgresError) {
         var culprits: [JobID: (name: String, first: Culprit?)] = [:]
         let causes = Set(jobs.map(\.because)).sorted()
-        try run(Statements.culprits, .jobs(causes)).forEach { row in
+        let (low, high) = Argument.bounds(causes)
+        try run(Statements.culprits, .jobs(causes), low, high).forEach { row in
             let detail = row.json(2).flatMap(JSONObject.init)
             culprits[row.job(0)] = (row.string(1), detail.flatMap(Culprit.init(json:)))
         }
@@ -178,12 +185,14 @@ extension Writer {
     }
 
     private enum Statements {
+        /// The second condition selects partitions. A disjunction, so that it is not used to search an index: a search by
+        /// dependents would pass all edges since then.
         static let edges = Statement(
             """
-            SELECT   dependency, condition, dependent
-            FROM     halyard.dependency
-            WHERE    dependency = ANY ($1::bigint[])
-            ORDER BY dependency, condition, dependent, position
+            SELECT dependency, condition, dependent
+            FROM   halyard.dependency
+            WHERE  dependency = ANY ($1::bigint[])
+            AND    (dependent >= $2::bigint OR dependent >= $3::bigint)
             """)
         static let lock = Statement(
             """
@@ -214,7 +223,9 @@ extension Writer {
             FROM      halyard.job
             JOIN      halyard.definition ON definition.id = job.definition
             LEFT JOIN halyard.done ON done.job = job.id AND done.outcome = \(Outcome.skipped.rawValue)
+                                   AND done.job BETWEEN $2::bigint AND $3::bigint
             WHERE     job.id = ANY ($1::bigint[])
+            AND       job.id BETWEEN $2::bigint AND $3::bigint
             """)
     }
 }

@@ -101,7 +101,18 @@ extension Migration {
                 IF request.problem IS NOT NULL THEN PERFORM halyard.refuse(request.code, request.problem); END IF;
                 IF jobs IS NULL THEN
                     jobs := (request.chosen).nodes;
-                    first_job := halyard.numbers('halyard.job_number', jobs);
+                    -- The numbers may have no range of history yet (N2).
+                    FOR turn IN 1..\(rangeTries) LOOP
+                        first_job := halyard.numbers('halyard.job_number', jobs);
+                        -- The size is read only for its side effect, as in range_end; an insert that is the transaction's
+                        -- first one has the same effect.
+                        EXIT WHEN jobs = 1
+                            AND (pg_current_xact_id_if_assigned() IS NULL
+                                 OR pg_relation_size('halyard.schema_version') >= 0)
+                            AND first_job < (SELECT max(range.below) FROM halyard.range WHERE range.is_published);
+                        EXIT WHEN first_job + jobs <= halyard.range_end(
+                            first_job, jobs, \(PostgresStoreOptions.usualRangeJobs));
+                    END LOOP;
                     IF (request.chosen).is_graph THEN graph := halyard.numbers('halyard.graph_number', 1); END IF;
                 END IF;
                 EXIT WHEN with_key IS NULL;

@@ -25,7 +25,10 @@ extension Migration {
             PERFORM pg_advisory_lock(hashtextextended(sequence, 4711));
             BEGIN
                 first := nextval(sequence::regclass);
-                IF count > 1 THEN PERFORM setval(sequence::regclass, first + count - 1); END IF;
+                IF count > 1 THEN
+                    IF sequence = 'halyard.job_number' THEN first := halyard.fitting(first, count); END IF;
+                    PERFORM setval(sequence::regclass, first + count - 1);
+                END IF;
             EXCEPTION WHEN query_canceled OR OTHERS THEN
                 PERFORM pg_advisory_unlock(hashtextextended(sequence, 4711));
                 RAISE;
@@ -36,12 +39,13 @@ extension Migration {
         """
 
     /// The lock keeps the row from being deleted, and so the job from changing its state, but not from being cancelled.
-    private static func lock(_ table: String, _ column: String) -> String {
+    private static func lock(_ table: String, _ column: String, isHistory: Bool = false) -> String {
         """
         SELECT coalesce(jsonb_object_agg(locked.job, locked.outcome), '{}')
         INTO   part
         FROM   (SELECT job, \(column) AS outcome FROM halyard.\(table)
-                WHERE job = ANY (missing) ORDER BY job FOR KEY SHARE) AS locked;
+                WHERE job = ANY (missing)\(isHistory ? " AND job BETWEEN low AND high" : "")
+                ORDER BY job FOR KEY SHARE) AS locked;
         outcomes := outcomes || part;
         missing := ARRAY(SELECT job FROM unnest(missing) AS job WHERE NOT outcomes ? job::text);
         """
@@ -68,15 +72,18 @@ extension Migration {
             missing bigint[] := jobs;
             outcomes jsonb := '{}';
             part jsonb;
+            low bigint := (SELECT min(job) FROM unnest(jobs) AS job);
+            high bigint := (SELECT max(job) FROM unnest(jobs) AS job);
         BEGIN
             FOR look IN 1..100 LOOP
-                missing := ARRAY(SELECT job.id FROM halyard.job WHERE job.id = ANY (missing) ORDER BY job.id);
+                missing := ARRAY(SELECT job.id FROM halyard.job
+                                 WHERE job.id = ANY (missing) AND job.id BETWEEN low AND high ORDER BY job.id);
                 EXIT WHEN cardinality(missing) = 0;
                 \(lock("running", "NULL::bigint"))
                 \(lock("ready", "NULL::bigint"))
                 \(lock("scheduled", "NULL::bigint"))
                 \(lock("blocked", "NULL::bigint"))
-                \(lock("done", "outcome"))
+                \(lock("done", "outcome", isHistory: true))
                 EXIT WHEN cardinality(missing) = 0;
             END LOOP;
             RETURN outcomes;

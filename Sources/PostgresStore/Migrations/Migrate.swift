@@ -149,6 +149,10 @@ enum AdvisoryLock {
     static let calling = migration + 3
     /// Exclusive for "halyard move"; shared for a moment by each store that is opened.
     static let moving = migration + 4
+    /// Held by a transaction that has added ranges of history, until it ends.
+    static let ranges = migration + 5
+    /// Held by a transaction that adds a range of history for its own jobs, until it ends.
+    static let preparing = migration + 6
     /// The first half of the locks of identities, held while a life begins; the second half is a hash of the identity.
     static let identity = life + 1
     /// The first half of the locks of lives; the second half is the number of the life.

@@ -14,7 +14,9 @@ extension Migration {
     ///   (`tally_fold`).
     /// - S4: Each table whose rows come and go has two halves (``HotTable``). New rows go into the current half; the other
     ///   one is emptied by TRUNCATE, so that deleted rows do not add up while a snapshot is held.
-    static let m001 = Migration(version: 1, sql: [settings, jobs, halves, open, done, counts, plans, seed])
+    /// - S5: History is partitioned by the numbers of jobs (``historyTables``). A statement names the lowest and the highest
+    ///   number that it looks for, so that it reads only the partitions that may contain rows.
+    static let m001 = Migration(version: 1, sql: [settings, jobs, halves, open, done, ranges, counts, plans, seed])
 
     private static let settings = """
         CREATE TABLE halyard.settings (
@@ -184,6 +186,7 @@ extension Migration {
             CONSTRAINT lane_key UNIQUE NULLS NOT DISTINCT (queue, priority, kind, class, home)
         );
 
+        -- The jobs of a graph have consecutive numbers.
         CREATE TABLE halyard.graph (
             id          bigint PRIMARY KEY,
             name        text,
@@ -202,8 +205,7 @@ extension Migration {
             dependencies bigint NOT NULL,
             enqueued_ms  bigint NOT NULL,
             input        text CONSTRAINT job_input_size CHECK (octet_length(input) <= 1048576)
-        );
-        CREATE INDEX job_graph ON halyard.job (graph, id) WHERE graph IS NOT NULL;
+        ) PARTITION BY RANGE (id);
 
         CREATE TABLE halyard.dependency (
             dependent  bigint NOT NULL,
@@ -212,7 +214,7 @@ extension Migration {
             condition  bigint NOT NULL CONSTRAINT dependency_condition CHECK (condition IN (0, 1)),
             PRIMARY KEY (dependent, position),
             CONSTRAINT dependency_on_another CHECK (dependency <> dependent)
-        );
+        ) PARTITION BY RANGE (dependent);
         CREATE INDEX dependency_dependents ON halyard.dependency (dependency, condition, dependent);
 
         -- A key stands for the jobs from first_job on, as many as it says, until the last of them is pruned.
@@ -239,7 +241,7 @@ extension Migration {
             connections text,
             usage       text,
             PRIMARY KEY (job, number)
-        );
+        ) PARTITION BY RANGE (job);
 
         -- The final jobs whose result is a file, with the identity of the daemon that keeps it.
         CREATE TABLE halyard.kept (
@@ -258,14 +260,32 @@ extension Migration {
         CREATE SEQUENCE halyard.job_number;
         CREATE SEQUENCE halyard.graph_number;
 
-        -- Takes consecutive numbers. The lock is needed since a sequence gives only one number at a time.
-        CREATE FUNCTION halyard.take_numbers(sequence text, count bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+        -- The first of consecutive numbers of jobs that begin here and are in one range of history: if they do not fit into
+        -- this one, they begin with the next (N6).
+        CREATE FUNCTION halyard.fitting(number bigint, count bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+        DECLARE
+            ending bigint := (SELECT below FROM halyard.range WHERE first <= number ORDER BY first DESC LIMIT 1);
+        BEGIN
+            IF number + count > ending
+               AND EXISTS (SELECT 1 FROM halyard.range WHERE first = ending AND below - first >= count AND is_published)
+            THEN
+                RETURN ending;
+            END IF;
+            RETURN number;
+        END $$;
+
+        -- Takes consecutive numbers. The lock is needed since a sequence gives only one number at a time. ending is the end
+        -- of a range of history that the caller knows, or NULL if the numbers are not those of jobs.
+        CREATE FUNCTION halyard.take_numbers(sequence text, count bigint, ending bigint) RETURNS bigint LANGUAGE plpgsql AS $$
         DECLARE
             first bigint;
         BEGIN
             PERFORM pg_advisory_lock(hashtextextended(sequence, 4711));
             first := nextval(sequence::regclass);
-            IF count > 1 THEN PERFORM setval(sequence::regclass, first + count - 1); END IF;
+            IF count > 1 THEN
+                IF first + count > ending THEN first := halyard.fitting(first, count); END IF;
+                PERFORM setval(sequence::regclass, first + count - 1);
+            END IF;
             PERFORM pg_advisory_unlock(hashtextextended(sequence, 4711));
             RETURN first;
         END $$;

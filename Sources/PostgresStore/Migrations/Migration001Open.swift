@@ -111,7 +111,7 @@ extension Migration {
             CONSTRAINT done_failure_otherwise CHECK ((outcome = 4) = (code IS NULL)),
             CONSTRAINT done_message CHECK ((code IS NULL) = (message IS NULL)),
             CONSTRAINT done_size CHECK (octet_length(value) <= 1048576)
-        );
+        ) PARTITION BY RANGE (job);
         CREATE INDEX done_unsuccessful ON halyard.done (outcome, job) WHERE outcome > 4;
         """
 }

@@ -12,33 +12,37 @@ struct PruneUnit: Sendable {
 }
 
 extension Reader {
-    /// The units that one walk over the jobs found.
+    /// The units that one walk over the jobs of a range found.
     struct Prunable: Sendable {
         var units: [PruneUnit] = []
         /// The number of jobs with a wanted outcome that stay because their graph has another outcome.
         var keptByGraph = 0
-        /// The lowest job that the walk saw, below which the next walk continues; nil if no jobs are left.
-        var next: JobID?
+        /// The lowest job that the walk saw.
+        var lowest: JobID
+        /// Whether the walk has seen all jobs of the range.
+        var isAtEnd = false
     }
 
     private static let unitsPerWalk = 5000
     private static let rowsPerRead = 500
 
-    /// Returns the newest units that are final and wanted. The writer checks whether other jobs depend on them.
+    /// Returns the newest units of a range that are final and wanted. The writer checks whether other jobs depend on them.
     ///
     /// A job depends only on older jobs and on jobs of its own graph. The walk goes from newer to older jobs, so it finds
     /// dependents before their dependencies.
-    func prunable(_ request: PruneRequest, below: JobID?, limit: Int) throws(PostgresError) -> Prunable {
-        var found = Prunable()
+    func prunable(
+        _ request: PruneRequest, in range: HistoryRange, below: JobID?, limit: Int
+    ) throws(PostgresError) -> Prunable {
+        var position = min(below?.rawValue ?? .max, range.below.rawValue)
+        var found = Prunable(lowest: JobID(position))
         var units = 0
         var jobs = 0
-        var position = below?.rawValue ?? .max
         while units < Self.unitsPerWalk, jobs < limit {
             let rows = try run(
-                Statements.walk, .integer(position), .time(request.finishedBefore),
-                .integer(request.outcomes.reduce(0) { $0 | 1 << $1.rawValue }), .integer(Self.rowsPerRead))
+                Statements.walk, .integer(position), .time(request.finishedBefore), .integer(request.mask),
+                .integer(Self.rowsPerRead), .job(range.first))
             if rows.count == 0 {
-                found.next = nil
+                found.isAtEnd = true
                 return found
             }
             for index in 0..<rows.count where units < Self.unitsPerWalk && jobs < limit {
@@ -61,8 +65,9 @@ extension Reader {
                     jobs += min(Int(unit.jobs), limit)
                 }
             }
-            found.next = JobID(position)
+            found.lowest = JobID(position)
         }
+        found.isAtEnd = position <= range.first.rawValue
         return found
     }
 
@@ -86,21 +91,32 @@ extension Reader {
             SELECT    job.id, job.graph,
                       coalesce(done.finished_ms < $2::bigint AND ($3::bigint >> done.outcome::integer) & 1 = 1, false),
                       graph.first_job, graph.jobs
-            FROM      (SELECT id, graph FROM halyard.job WHERE id < $1::bigint ORDER BY id DESC LIMIT $4::bigint) AS job
-            LEFT JOIN halyard.done ON done.job = job.id
+            FROM      (SELECT   id, graph
+                       FROM     halyard.job
+                       WHERE    id >= $5::bigint
+                       AND      id < $1::bigint
+                       ORDER BY id DESC
+                       LIMIT    $4::bigint) AS job
+            LEFT JOIN halyard.done ON done.job = job.id AND done.job >= $5::bigint AND done.job < $1::bigint
             LEFT JOIN halyard.graph ON graph.id = job.graph
             ORDER BY  job.id DESC
             """)
     }
 }
 
+extension PruneRequest {
+    /// One bit for each outcome to delete.
+    var mask: Int64 { outcomes.reduce(0) { $0 | 1 << Int64($1.rawValue) } }
+}
+
 extension Writer {
-    /// Deletes units that a reader found to be final, in the reader's order. A final state never changes, so this
-    /// checks only for dependents.
+    /// Deletes units row by row that a reader found to be final, in the reader's order. A final state never changes, so
+    /// this checks only for dependents.
     ///
     /// - Returns: How many jobs were deleted, and how many stay because other jobs depend on them.
     func prune(_ units: [PruneUnit]) throws(PostgresError) -> (deleted: Int, kept: Int) {
-        var deleted = 0
+        var jobs: [JobID] = []
+        var pruned: [PruneUnit] = []
         var kept = 0
         // In ascending order, as all transactions lock jobs. The units are deleted in the reader's order, which puts
         // dependents first.
@@ -111,31 +127,44 @@ extension Writer {
             let rows = try run(Statements.lock, .job(unit.first), .job(unit.last))
             // Another prune has already deleted the jobs.
             if rows.count == 0 { continue }
-            if try run(Statements.dependents, .job(unit.first), .job(unit.last)).count > 0 {
+            let oldest = Argument.integer(unit.first.rawValue - Int64(Submission.maxJobs))
+            if try run(Statements.dependents, .job(unit.first), .job(unit.last), oldest, oldest).count > 0 {
                 kept += rows.count
                 continue
             }
+            var hasDependencies = false
             try rows.forEach { (row) throws(PostgresError) in
                 count(
                     queue: try lane(row.integer(1)).queue, graph: nil, from: row.state(0), to: nil,
                     now: time.steady.moment)
+                jobs.append(row.job(2))
+                hasDependencies = hasDependencies || row.integer(3) > 0
             }
-            for statement in Statements.delete { try run(statement, .job(unit.first), .job(unit.last)) }
-            if let graph = unit.graph {
-                for statement in Statements.deleteGraph { try run(statement, .graph(graph)) }
-            }
-            try run(Statements.deleteKeys, .job(unit.first), .job(unit.last))
-            deleted += rows.count
+            // At once, since the edges of later units lead to this one.
+            if hasDependencies { try run(Statements.deleteEdges, .job(unit.first), .job(unit.last)) }
+            pruned.append(unit)
         }
-        return (deleted, kept)
+        if pruned.isEmpty { return (0, kept) }
+        let (low, high) = Argument.bounds(jobs)
+        for statement in Statements.delete { try run(statement, .jobs(jobs), low, high) }
+        try delete(pruned.compactMap(\.graph))
+        for unit in pruned { try run(Statements.deleteKeys, .job(unit.first), .job(unit.last)) }
+        try run(Statements.notePruned, .jobs(pruned.map(\.first)), .jobs(pruned.map(\.last)), low, high)
+        return (jobs.count, kept)
+    }
+
+    /// Deletes graphs whose jobs are gone, with their counts.
+    func delete(_ graphs: [GraphID]) throws(PostgresError) {
+        if graphs.isEmpty { return }
+        for statement in Statements.deleteGraphs { try run(statement, .integers(graphs.map(\.rawValue))) }
     }
 
     private enum Statements {
         static let lock = Statement(
             """
-            SELECT   done.outcome, job.lane
+            SELECT   done.outcome, job.lane, job.id, job.dependencies
             FROM     halyard.done
-            JOIN     halyard.job ON job.id = done.job
+            JOIN     halyard.job ON job.id = done.job AND job.id BETWEEN $1::bigint AND $2::bigint
             WHERE    done.job BETWEEN $1::bigint AND $2::bigint
             ORDER BY done.job
             FOR UPDATE OF done
@@ -148,22 +177,25 @@ extension Writer {
             ORDER BY done.job
             FOR UPDATE OF done
             """)
+        /// The disjunction selects partitions, as in the search for edges to jobs that end.
         static let dependents = Statement(
             """
             SELECT 1
             FROM   halyard.dependency
             WHERE  dependency BETWEEN $1::bigint AND $2::bigint
             AND    dependent NOT BETWEEN $1::bigint AND $2::bigint
+            AND    (dependent >= $3::bigint OR dependent >= $4::bigint)
             LIMIT  1
             """)
+        static let deleteEdges = Statement(
+            "DELETE FROM halyard.dependency WHERE dependent BETWEEN $1::bigint AND $2::bigint")
         static let delete: [Statement] = [
-            delete("dependency", "dependent"), delete("attempt", "job"), delete("kept", "job"), delete("done", "job"),
-            delete("job", "id"),
+            delete("attempt", "job"), delete("kept", "job"), delete("done", "job"), delete("job", "id"),
         ]
-        static let deleteGraph: [Statement] = [
-            Statement("DELETE FROM halyard.graph WHERE id = $1::bigint"),
-            Statement("DELETE FROM halyard.tally_change WHERE subject = $1::bigint"),
-            Statement("DELETE FROM halyard.tally_fold WHERE subject = $1::bigint"),
+        static let deleteGraphs: [Statement] = [
+            Statement("DELETE FROM halyard.graph WHERE id = ANY ($1::bigint[])"),
+            Statement("DELETE FROM halyard.tally_change WHERE subject = ANY ($1::bigint[]) AND subject > 0"),
+            Statement("DELETE FROM halyard.tally_fold WHERE subject = ANY ($1::bigint[])"),
         ]
         /// Deletes the keys under which the jobs were enqueued, if no job of the key is left.
         static let deleteKeys = Statement(
@@ -179,9 +211,23 @@ extension Writer {
             AND    NOT EXISTS (SELECT 1 FROM halyard.job
                                WHERE id >= first_job AND id < first_job + idempotency.jobs)
             """)
+        /// Counts the deleted jobs of each range (N4).
+        static let notePruned = Statement(
+            """
+            UPDATE halyard.range
+            SET    pruned = pruned + (SELECT sum(greatest(0, least(unit.last + 1, below) - greatest(unit.first, first)))
+                                      FROM   unnest($1::bigint[], $2::bigint[]) AS unit (first, last))
+            WHERE  range.first <= $4::bigint
+            AND    range.below > $3::bigint
+            """)
 
         private static func delete(_ table: String, _ column: String) -> Statement {
-            Statement("DELETE FROM halyard.\(table) WHERE \(column) BETWEEN $1::bigint AND $2::bigint")
+            Statement(
+                """
+                DELETE FROM halyard.\(table)
+                WHERE  \(column) = ANY ($1::bigint[])
+                AND    \(column) BETWEEN $2::bigint AND $3::bigint
+                """)
         }
     }
 }

@@ -83,7 +83,12 @@ private struct Walk {
     let oldestFirst: Statement
 
     static let all = Walk("SELECT id FROM halyard.job WHERE $1::bigint = 0", "id")
-    static let graph = Walk("SELECT id FROM halyard.job WHERE graph = $1::bigint", "id")
+    static let graph = Walk(
+        """
+        SELECT id FROM halyard.job
+        WHERE    id >= (SELECT first_job FROM halyard.graph WHERE id = $1::bigint)
+        AND      id < (SELECT first_job + jobs FROM halyard.graph WHERE id = $1::bigint)
+        """, "id")
     static let blocked = open("blocked")
     static let scheduled = open("scheduled")
     static let ready = open("ready")

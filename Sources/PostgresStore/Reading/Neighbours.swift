@@ -28,7 +28,8 @@ extension Reader {
         if wanted.onlyFirst { found = Array(found.prefix(1)) }
         if found.reduce(0, { $0 + $1.bytes }) > maxBytes { return .tooLarge }
         var values: [JobID: JSONText] = [:]
-        try run(Statements.values, .jobs(found.map(\.job))).forEach { values[$0.job(0)] = $0.json(1) }
+        let (low, high) = Argument.bounds(found.map(\.job))
+        try run(Statements.values, .jobs(found.map(\.job)), low, high).forEach { values[$0.job(0)] = $0.json(1) }
         return .found(
             found.compactMap { output in
                 values[output.job].map {
@@ -74,7 +75,13 @@ extension Reader {
             AND        done.outcome = \(Outcome.succeeded.rawValue)
             ORDER BY   dependency.position
             """)
-        static let values = Statement("SELECT job, value FROM halyard.done WHERE job = ANY ($1::bigint[])")
+        static let values = Statement(
+            """
+            SELECT job, value
+            FROM   halyard.done
+            WHERE  job = ANY ($1::bigint[])
+            AND    job BETWEEN $2::bigint AND $3::bigint
+            """)
     }
 }
 

@@ -4,7 +4,8 @@ import PostgreSQL
 extension Reader {
     func jobs(_ ids: [JobID], withInputs: Bool) throws(PostgresError) -> [JobID: JobRecord] {
         var records: [JobID: JobRecord] = [:]
-        try run(Statements.jobs, .jobs(ids), .boolean(withInputs)).forEach { row in
+        let (low, high) = Argument.bounds(ids)
+        try run(Statements.jobs, .jobs(ids), .boolean(withInputs), low, high).forEach { row in
             let record = JobRecord(
                 id: row.job(0), graph: row.graph(1), node: row.optionalString(2), definition: row.string(3),
                 definitionRevision: row.int(4), kind: row.string(5), queue: row.string(6),
@@ -21,7 +22,8 @@ extension Reader {
     func job(_ id: JobID) throws(PostgresError) -> JobRecord? { try jobs([id], withInputs: true)[id] }
 
     func existing(_ jobs: [JobID]) throws(PostgresError) -> Set<JobID> {
-        Set(try run(Statements.existing, .integers(jobs.map { $0.rawValue })).map { $0.job(0) })
+        let (low, high) = Argument.bounds(jobs)
+        return Set(try run(Statements.existing, .jobs(jobs), low, high).map { $0.job(0) })
     }
 
     func result(of job: JobID) throws(PostgresError) -> JobResult? {
@@ -49,7 +51,8 @@ extension Reader {
     }
 
     private enum Statements {
-        static let existing = Statement("SELECT id FROM halyard.job WHERE id = ANY($1::bigint[])")
+        static let existing = Statement(
+            "SELECT id FROM halyard.job WHERE id = ANY ($1::bigint[]) AND id BETWEEN $2::bigint AND $3::bigint")
         static let jobs = Statement(
             """
             SELECT record.id, record.graph, record.node, definition.name, definition.revision, definition.kind,
@@ -61,6 +64,7 @@ extension Reader {
             JOIN   halyard.definition ON definition.id = record.definition
             JOIN   halyard.queue ON queue.id = record.queue
             WHERE  record.id = ANY ($1::bigint[])
+            AND    record.id BETWEEN $3::bigint AND $4::bigint
             """)
         static let result = Statement(
             """

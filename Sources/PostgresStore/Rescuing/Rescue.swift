@@ -100,7 +100,8 @@ extension Writer {
     /// Counts the crashes in which earlier attempts of the jobs ended.
     func earlierCrashes(of jobs: [JobID]) throws(PostgresError) -> [JobID: CrashCount] {
         var counts: [JobID: CrashCount] = [:]
-        try run(Statements.crashes, .jobs(jobs)).forEach { row in
+        let (low, high) = Argument.bounds(jobs)
+        try run(Statements.crashes, .jobs(jobs), low, high).forEach { row in
             counts[row.job(0)] = CrashCount(inARow: row.int(1), alone: row.int(2), unexplainedAlone: row.int(3))
         }
         return counts
@@ -158,6 +159,7 @@ extension Writer {
                          SELECT coalesce(max(other.number), 0)
                          FROM   halyard.attempt AS other
                          WHERE  other.job = attempt.job
+                         AND    other.job BETWEEN $2::bigint AND $3::bigint
                          AND    other.outcome < \(AttemptOutcome.interrupted.rawValue))),
                      count(*) FILTER (WHERE (detail::json ->> 'beside')::bigint = 0
                                       AND detail::json ->> 'cause' IS NOT NULL),
@@ -165,6 +167,7 @@ extension Writer {
                                       AND detail::json ->> 'cause' IS NULL)
             FROM     halyard.attempt
             WHERE    job = ANY ($1::bigint[])
+            AND      job BETWEEN $2::bigint AND $3::bigint
             AND      outcome = \(AttemptOutcome.crashed.rawValue)
             GROUP BY job
             """)

@@ -2,7 +2,7 @@ import Jobs
 import PostgreSQL
 import StoreParts
 
-/// Rotates the hot tables on a connection of its own.
+/// Rotates the hot tables, and adds ranges of history ahead of the jobs, on a connection of its own.
 final class Rotor {
     private let link: Link
     private let options: PostgresStoreOptions
@@ -23,6 +23,7 @@ final class Rotor {
 
     /// Looks at all hot tables and takes the next step of each rotation.
     func look() throws(PostgresError) {
+        try addRanges()
         var sizes: [String: Int64] = [:]
         var files: [String: Int64] = [:]
         var halves: Int64 = 0
@@ -45,6 +46,22 @@ final class Rotor {
                 try considerSwitch(table, &rotation, size: size)
             }
             rotations[table] = rotation
+        }
+    }
+
+    /// Adds a range of history when fewer numbers are left than a range has (N1), and publishes it (N7).
+    private func addRanges() throws(PostgresError) {
+        guard let row = try run(Statements.numbersLeft).first else { return }
+        let timeout = "SET LOCAL lock_timeout = '100ms'"
+        do throws(PostgresError) {
+            if row.integer(0) < Int64(options.rangeJobs) {
+                let add = "halyard.add_ranges(last_value + \(options.rangeJobs), \(options.rangeJobs))"
+                try link.connection().run("\(timeout); SELECT \(add) FROM halyard.job_number")
+                try link.connection().run("\(timeout); SELECT halyard.publish_ranges()")
+            }
+        } catch {
+            // The next look tries again, and an enqueue that needs a range adds it (N2).
+            guard error.sqlState == SQLState.lockTimeout || error.isConflict else { throw error }
         }
     }
 
@@ -138,6 +155,10 @@ final class Rotor {
             FROM   pg_class
             WHERE  relnamespace = 'halyard'::regnamespace
             AND    relname = ANY ($1::text[])
+            """)
+        static let numbersLeft = Statement(
+            """
+            SELECT (SELECT max(below) FROM halyard.range WHERE is_published) - (SELECT last_value FROM halyard.job_number)
             """)
         /// The transactions that may have chosen a half.
         static let adding = Statement(

@@ -141,13 +141,14 @@ extension Writer {
             SELECT 1
             FROM   halyard.job
             WHERE  id = $1::bigint
-            AND    NOT EXISTS (SELECT 1 FROM halyard.done WHERE done.job = job.id)
+            AND    NOT EXISTS (SELECT 1 FROM halyard.done WHERE done.job = $1::bigint)
             """)
         static let openGraph = Statement(
             """
             SELECT 1
-            FROM   halyard.job
-            WHERE  graph = $1::bigint
+            FROM   halyard.graph
+            JOIN   halyard.job ON job.id >= graph.first_job AND job.id < graph.first_job + graph.jobs
+            WHERE  graph.id = $1::bigint
             AND    NOT EXISTS (SELECT 1 FROM halyard.done WHERE done.job = job.id)
             LIMIT  1
             """)

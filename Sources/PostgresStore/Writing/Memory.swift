@@ -16,6 +16,10 @@ struct Memory {
     var reclaims: [Int64: (at: ContinuousClock.Instant, pause: Duration)] = [:]
     /// Whether ``running`` must be read from the database, since a commit was not answered.
     var mustCount = false
+    /// Ranges of history. Some may be missing, and some may have been dropped.
+    var ranges: [Range<Int64>] = []
+    /// The end of the range of history that contains the last number of a job that this writer took; 0 if it is unknown.
+    var rangeEnd: Int64 = 0
     /// Whether the folded counts fit the numbers of this server's transactions.
     var areFoldsRebased = false
 }

@@ -9,9 +9,9 @@ struct TallyChange {
 
     init(at: Timestamp) { self.at = at }
 
-    mutating func move(from old: JobState?, to new: JobState?, now: Timestamp) {
-        if let old { tally[old] -= 1 }
-        if let new { tally[new] += 1 }
+    mutating func move(_ jobs: Int64, from old: JobState?, to new: JobState?, now: Timestamp) {
+        if let old { tally[old] -= jobs }
+        if let new { tally[new] += jobs }
         at = max(at, now)
     }
 }

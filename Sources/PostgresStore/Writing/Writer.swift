@@ -21,6 +21,8 @@ final class Writer {
     private var memoryAtBegin = Memory()
     /// The queues, definitions and lanes of the database; nil until they are read.
     var catalog: Catalog?
+    /// The statements that start jobs of one range of history, by the range's first number and the half of `running`.
+    var starts: [Int64: [Statement]] = [:]
     private var catalogAtBegin: Catalog?
 
     // MARK: The running transaction
@@ -84,6 +86,8 @@ final class Writer {
             memory.floors = Floors()
             memory.dueFloors = DueFloors()
             memory.areFoldsRebased = false
+            memory.rangeEnd = 0
+            memory.ranges = []
         }
         memoryAtBegin = memory
         catalogAtBegin = catalog
@@ -187,10 +191,12 @@ final class Writer {
 
     // MARK: Recording changes
 
-    /// Counts a job's move from one state to another; from nil for a new job, to nil for one that is deleted.
-    func count(queue: Int64, graph: GraphID?, from old: JobState?, to new: JobState?, now: Timestamp) {
-        tallies[-queue, default: TallyChange(at: now)].move(from: old, to: new, now: now)
-        if let graph { tallies[graph.rawValue, default: TallyChange(at: now)].move(from: old, to: new, now: now) }
+    /// Counts the move of jobs from one state to another; from nil for new jobs, to nil for those that are deleted.
+    func count(
+        queue: Int64, graph: GraphID?, from old: JobState?, to new: JobState?, now: Timestamp, jobs: Int64 = 1
+    ) {
+        tallies[-queue, default: TallyChange(at: now)].move(jobs, from: old, to: new, now: now)
+        if let graph { tallies[graph.rawValue, default: TallyChange(at: now)].move(jobs, from: old, to: new, now: now) }
     }
 
     /// Records a job's change for the observers, if there are any.

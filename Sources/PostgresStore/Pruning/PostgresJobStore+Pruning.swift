@@ -1,0 +1,77 @@
+import Jobs
+import PostgreSQL
+
+extension PostgresJobStore {
+    /// Looks for the jobs on a connection that reads, so that a long walk does not hold up the writer. A step sees the jobs
+    /// of one range of history. If it begins above the range and all jobs of the range can be deleted, it drops the range.
+    public func prune(_ request: PruneRequest, below: JobID?, limit: Int) async throws(StoreError) -> PruneStep {
+        if below == nil { try await clearDroppedRanges() }
+        let found = try await listing.perform { (reader) throws(PostgresError) in try reader.range(below: below) }
+        guard let range = found else { return PruneStep(deleted: 0, next: nil) }
+        if range.isFull, range.below <= below ?? range.below, let deleted = try await drop(range, request) {
+            try await clearDroppedRanges()
+            return PruneStep(deleted: deleted, next: range.isOldest ? nil : range.first)
+        }
+        return try await pruneRows(of: range, request, below: below, limit: limit)
+    }
+
+    private func pruneRows(
+        of range: HistoryRange, _ request: PruneRequest, below: JobID?, limit: Int
+    ) async throws(StoreError) -> PruneStep {
+        let found = try await listing.perform { (reader) throws(PostgresError) in
+            try reader.prunable(request, in: range, below: below, limit: limit)
+        }
+        var step = PruneStep(deleted: 0, keptByGraph: found.keptByGraph, next: found.lowest)
+        var rest = found.units[...]
+        while !rest.isEmpty {
+            let some = Array(rest.prefix(200))
+            rest = rest.dropFirst(some.count)
+            let (deleted, kept) = try await bulk.perform(weight: some.count) { (writer) throws(PostgresError) in
+                try writer.prune(some)
+            }
+            step.deleted += deleted
+            step.keptByDependents += kept
+        }
+        // The last graph may begin in the next range (N6).
+        if found.isAtEnd { step.next = range.isOldest ? nil : min(found.lowest, range.first) }
+        return step
+    }
+
+    /// The pauses between the attempts to drop a range. After them its rows are deleted one by one, and a later prune
+    /// drops the empty range.
+    private static let pauses: [Duration] = [10, 40, 160, 640].map { .milliseconds($0) }
+
+    /// Drops a range whose numbers are all taken.
+    ///
+    /// - Returns: The number of its jobs; nil if it must be pruned row by row.
+    private func drop(_ range: HistoryRange, _ request: PruneRequest) async throws(StoreError) -> Int? {
+        if !range.isClosed {
+            let isClosed = try await bulk.perform { (writer) throws(PostgresError) in try writer.close(range) }
+            guard isClosed else { return nil }
+        }
+        let found = try await listing.perform { (reader) throws(PostgresError) in
+            try reader.contents(of: range, request)
+        }
+        guard let contents = found else { return nil }
+        var users = try await listing.perform { (reader) throws(PostgresError) in try reader.users() }
+        for pause in Self.pauses {
+            // A cancelled prune makes its attempts without pauses.
+            try? await Task.sleep(for: pause)
+            let before = users
+            users = try await listing.perform { (reader) throws(PostgresError) in try reader.users() }
+            // Others would wait behind an attempt that cannot succeed.
+            if !users.isDisjoint(with: before) { continue }
+            switch try await bulk.perform({ (writer) throws(PostgresError) in try writer.drop(range, contents) }) {
+            case .dropped: return contents.jobs
+            case .busy: continue
+            case .changed, .needed: return nil
+            }
+        }
+        return nil
+    }
+
+    /// Deletes what dropped ranges have left, also those of a prune that was cut off.
+    private func clearDroppedRanges() async throws(StoreError) {
+        while try await bulk.perform({ (writer) throws(PostgresError) in try writer.clearDroppedRange() }) {}
+    }
+}
