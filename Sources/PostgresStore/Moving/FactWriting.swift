@@ -61,12 +61,15 @@ final class FactWriting {
         try connection.run("COMMIT")
     }
 
-    /// Continues the numbers of jobs and graphs. Runs before any job is added, so this is the place to make what the tables of
-    /// jobs need for numbers up to the next one.
+    /// Continues the numbers of jobs and graphs, and adds the ranges of history for the jobs to come (N1).
     private func prepareTables(_ batch: FactBatch) throws {
         guard let job = batch["next_job"].integers[0], let graph = batch["next_graph"].integers[0] else { return }
+        let width = Int64(PostgresStoreOptions.usualRangeJobs)
         try connection.run(
-            "SELECT setval('halyard.job_number', \(job), false), setval('halyard.graph_number', \(graph), false)")
+            """
+            SELECT setval('halyard.job_number', \(job), false), setval('halyard.graph_number', \(graph), false),
+                   halyard.add_ranges(\(job + width), \(width)), halyard.publish_ranges()
+            """)
     }
 
     private func addGraphs(_ batch: FactBatch) throws {
