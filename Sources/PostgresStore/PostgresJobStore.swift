@@ -111,6 +111,8 @@ public final class PostgresJobStore: JobStore {
     }
 
     public func renew(_ holder: HolderID, now: Timestamp) async throws(StoreError) -> Renewal {
+        // Jobs may be enqueued, and need new ranges of history, while none can run.
+        rotating.lookIfDue()
         let (renewal, cancelled) = try await lives.perform { (keeper) throws(PostgresError) in
             try keeper.renew(holder, now: now)
         }

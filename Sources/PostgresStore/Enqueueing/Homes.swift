@@ -46,7 +46,8 @@ extension Writer {
         }
         let repeated = Set(graphs.flatMap { $0.jobs.compactMap(\.repeatedForItsFile) })
         if !repeated.isEmpty {
-            try run(Statements.ofRepeated, .jobs(repeated.sorted())).forEach {
+            let jobs = repeated.sorted()
+            try run(Statements.ofRepeated, .jobs(jobs), .job(jobs.first), .job(jobs.last)).forEach {
                 homes.ofRepeated[$0.job(0)] = $0.string(1)
             }
         }
@@ -65,6 +66,7 @@ extension Writer {
             FROM   halyard.job
             JOIN   halyard.lane ON lane.id = job.lane
             WHERE  job.id = ANY ($1::bigint[])
+            AND    job.id BETWEEN $2::bigint AND $3::bigint
             AND    lane.home IS NOT NULL
             """)
     }

@@ -121,8 +121,12 @@ extension Migration {
                 INSERT INTO halyard.idempotency (key, fingerprint, graph, first_job, jobs)
                 VALUES (with_key, print, accept.graph, accept.first_job, accept.jobs)
                 ON CONFLICT (key) DO NOTHING;
+                IF FOUND THEN
+                    -- A request with the same key waits for this transaction.
+                    PERFORM halyard.limit_idle_time();
+                    EXIT;
+                END IF;
                 -- Another transaction has just committed the key: look at it again.
-                EXIT WHEN FOUND;
                 IF look = 10 THEN
                     RAISE EXCEPTION 'a key was just removed' USING ERRCODE = 'serialization_failure';
                 END IF;
@@ -132,13 +136,12 @@ extension Migration {
             FOREACH given_input IN ARRAY coalesce(request.inputs, '{}') LOOP own_home := halyard.home_in(given_input); END LOOP;
             IF cardinality(waits_for) > 0 THEN
                 outcomes := halyard.lock_existing(waits_for);
-                -- The end of an attempt waits for a caller that has locked the job.
-                IF EXISTS (SELECT 1 FROM jsonb_each(outcomes) AS job WHERE job.value = 'null') THEN
-                    PERFORM halyard.limit_idle_time();
-                END IF;
+                -- The end of an attempt, or a prune, waits for a caller that has locked the job.
+                PERFORM halyard.limit_idle_time();
                 kept_home := halyard.home_of_results(waits_for, outcomes);
                 FOR place IN 1..cardinality(waits_for) LOOP
-                    IF NOT outcomes ? waits_for[place]::text THEN
+                    -- A job that came after this request has taken its number is not older.
+                    IF NOT outcomes ? waits_for[place]::text OR waits_for[place] >= accept.first_job THEN
                         PERFORM halyard.refuse('not-found', halyard.worded(
                             \(literal(EnqueueWords.unknownDependency)), waits_for[place]::text));
                     END IF;
@@ -273,7 +276,11 @@ extension Migration {
                 VALUES (in_queue, of_priority, of_kind, \(LaneClass.fresh.rawValue), of_home)
                 ON CONFLICT DO NOTHING
                 RETURNING id INTO number;
-                IF number IS NOT NULL THEN RETURN number; END IF;
+                IF number IS NOT NULL THEN
+                    -- Another transaction that needs the same new lane waits for this one.
+                    PERFORM halyard.limit_idle_time();
+                    RETURN number;
+                END IF;
             END LOOP;
             RAISE EXCEPTION 'a lane was neither created nor found' USING ERRCODE = 'serialization_failure';
         END $$;

@@ -12,8 +12,9 @@ extension Migration {
     /// - N5: The row of a dropped range stays until its keys and graphs are deleted, which any later prune continues.
     /// - N6: Jobs that are enqueued together are in one range, unless they are more than a range has. Jobs on both sides of
     ///   an end would keep two ranges from being dropped.
-    /// - N7: A server process may see the rows of a transaction a moment before it learns that the transaction has attached
-    ///   a partition, and then misses rows of the partition. So a range is published by a later transaction, and only a
+    /// - N7: A server process may see the rows of a transaction before it learns that the transaction has attached a
+    ///   partition, which it does when it takes a lock that it does not have, and then misses rows of the partition. So a
+    ///   range is published by a later transaction, and only a
     ///   published range gets rows. A transaction that adds a range for its own jobs (N2) excludes all others that write
     ///   jobs until it has ended.
     static let historyTables = ["job", "done", "dependency", "attempt"]
@@ -43,20 +44,23 @@ extension Migration {
         SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
         DECLARE
             ending bigint;
-            oldest bigint;
             ranges bigint;
+            last_width bigint;
             next bigint;
             history text;
         BEGIN
             PERFORM pg_advisory_xact_lock(\(AdvisoryLock.ranges));
             LOOP
-                SELECT coalesce(max(below), 1), coalesce(min(first), 1), count(*)
-                INTO   ending, oldest, ranges
+                SELECT coalesce(max(below), 1), count(*), max(below) - max(first)
+                INTO   ending, ranges, last_width
                 FROM   halyard.range;
                 -- A snapshot that is older than the range does not see its row.
                 IF ending > number OR to_regclass('halyard.job_from_' || ending) IS NOT NULL THEN RETURN; END IF;
-                -- Statements lock every partition before PostgreSQL 18, so there must not be many.
-                next := ending + greatest(width, (ending - oldest) / CASE WHEN ranges < 24 THEN 8 ELSE 2 END);
+                -- Statements lock every partition before PostgreSQL 18, so there must not be many. Jobs that were moved in
+                -- may have numbers far beyond the last range: one range is enough for those that came before.
+                next := CASE WHEN number - ending > 24 * width THEN number - number % width
+                             WHEN ranges < 24 THEN ending + width
+                             ELSE ending + greatest(width, last_width * 3 / 2) END;
                 FOREACH history IN ARRAY '{\(historyTables.joined(separator: ","))}'::text[] LOOP
                     EXECUTE format('CREATE TABLE halyard.%I (LIKE halyard.%I INCLUDING ALL)',
                                    history || '_from_' || ending, history);
@@ -79,14 +83,29 @@ extension Migration {
         CREATE FUNCTION halyard.range_end(number bigint, count bigint, width bigint) RETURNS bigint LANGUAGE plpgsql AS $$
         DECLARE
             needed bigint := number + CASE WHEN count = 1 THEN 0 ELSE 2 * count - 1 END;
+            timeout text := current_setting('lock_timeout');
         BEGIN
             IF needed >= (SELECT max(below) FROM halyard.range WHERE is_published) THEN
+                -- A transaction with one snapshot for all its statements cannot see whether the range exists.
+                IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+                    RAISE EXCEPTION 'a range of history is missing; repeat the transaction, as READ COMMITTED if that does not help'
+                    USING ERRCODE = 'serialization_failure';
+                END IF;
                 -- Two that both exclude all others would wait for each other. The repetition waits until the other has
                 -- ended, since that one waits for the lock below.
                 IF NOT pg_try_advisory_xact_lock(\(AdvisoryLock.preparing)) THEN
                     RAISE EXCEPTION 'a range of history is being added' USING ERRCODE = 'serialization_failure';
                 END IF;
-                PERFORM pg_advisory_xact_lock(\(AdvisoryLock.adding));
+                -- All others that write jobs wait behind this one, so it does not wait long, nor stay idle.
+                PERFORM set_config('lock_timeout', '1s', true);
+                BEGIN
+                    PERFORM pg_advisory_xact_lock(\(AdvisoryLock.adding));
+                EXCEPTION WHEN lock_not_available THEN
+                    RAISE EXCEPTION 'a range of history must be added, for which a transaction that enqueues must end first'
+                    USING ERRCODE = 'serialization_failure';
+                END;
+                PERFORM set_config('lock_timeout', timeout, true);
+                PERFORM halyard.limit_idle_time();
                 PERFORM halyard.add_ranges(needed, width);
                 PERFORM halyard.publish_ranges();
             END IF;

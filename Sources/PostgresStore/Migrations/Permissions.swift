@@ -12,7 +12,7 @@ extension Migration {
         ALTER FUNCTION halyard.problem_of(text) SECURITY DEFINER SET search_path = pg_catalog, pg_temp;
         ALTER FUNCTION halyard.home_of(bigint) SECURITY DEFINER SET search_path = pg_catalog, pg_temp;
         ALTER FUNCTION halyard.unserved(text, text) SECURITY DEFINER SET search_path = pg_catalog, pg_temp;
-        ALTER FUNCTION halyard.is_full_per_daemon(bigint) SECURITY DEFINER SET search_path = pg_catalog, pg_temp;
+        ALTER FUNCTION halyard.is_full_per_daemon(bigint, text) SECURITY DEFINER SET search_path = pg_catalog, pg_temp;
 
         -- Grants the permissions of the roles that exist. A superuser who has created the roles calls it once.
         CREATE OR REPLACE FUNCTION halyard.grant_roles() RETURNS void LANGUAGE plpgsql AS $$
@@ -30,7 +30,7 @@ extension Migration {
                                 halyard.waiting, halyard.definitions, halyard.schedules, halyard.daemons
                 TO halyard_reader;
                 GRANT EXECUTE ON FUNCTION halyard.iso(bigint), halyard.tally(bigint), halyard.problem_of(text),
-                                          halyard.home_of(bigint), halyard.is_full_per_daemon(bigint),
+                                          halyard.home_of(bigint), halyard.is_full_per_daemon(bigint, text),
                                           halyard.unserved(text, text)
                 TO halyard_reader;
             END IF;

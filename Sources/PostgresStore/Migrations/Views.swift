@@ -73,12 +73,16 @@ extension Migration {
             FROM   running
         $$;
 
-        -- Whether each daemon that could start a job of a queue runs as many of its jobs as one daemon may.
-        CREATE OR REPLACE FUNCTION halyard.is_full_per_daemon(of bigint) RETURNS boolean LANGUAGE sql STABLE AS $$
+        -- Whether each daemon that could start a job of a queue and kind runs as many of the queue's jobs as one daemon
+        -- may.
+        CREATE OR REPLACE FUNCTION halyard.is_full_per_daemon(of bigint, of_kind text)
+        RETURNS boolean LANGUAGE sql STABLE AS $$
             SELECT     coalesce(bool_and(load.running >= queue.limit_per_daemon), false)
             FROM       halyard.queue
             JOIN       halyard.daemon ON daemon.ended_ms IS NULL
                                      AND (daemon.queues IS NULL OR queue.name = ANY (daemon.queues))
+                                     AND (daemon.kinds IS NULL OR of_kind = ANY (daemon.kinds))
+            JOIN       halyard.kind ON kind.identity = daemon.identity AND kind.name = of_kind
             CROSS JOIN LATERAL (SELECT count(*) AS running
                                 FROM   halyard.running
                                 JOIN   halyard.lane ON lane.id = running.lane
@@ -261,7 +265,7 @@ extension Migration {
                                THEN halyard.unserved(queue.name, definition.kind)
                                WHEN (SELECT tally.running FROM halyard.tally(-queue.id) AS tally) >= queue."limit"
                                THEN 'queue ' || queue.name || ' is at its limit of ' || queue."limit"
-                               WHEN queue.limit_per_daemon IS NOT NULL AND halyard.is_full_per_daemon(queue.id)
+                               WHEN queue.limit_per_daemon IS NOT NULL AND halyard.is_full_per_daemon(queue.id, definition.kind)
                                THEN 'queue ' || queue.name || ' is at its limit of ' || queue.limit_per_daemon
                                     || ' per daemon'
                                ELSE 'waits for its turn in queue ' || queue.name

@@ -70,8 +70,11 @@ extension Reader {
         return contents
     }
 
-    /// Returns the transactions that have used the tables of history and are still open. A drop would wait for them.
-    func users() throws(PostgresError) -> Set<String> { Set(try run(Statements.users).map { $0.string(0) }) }
+    /// Returns the transactions that have used the tables of history, or the range's partitions, and are still open. A
+    /// drop would wait for them.
+    func users(of range: HistoryRange) throws(PostgresError) -> Set<String> {
+        Set(try run(Statements.users, .job(range.first)).map { $0.string(0) })
+    }
 
     private enum Statements {
         static let newest = Statement(
@@ -149,8 +152,12 @@ extension Reader {
             """
             SELECT DISTINCT virtualtransaction
             FROM   pg_locks
-            WHERE  relation = ANY (ARRAY[\(Migration.historyTables.map { "'halyard.\($0)'" }.joined(separator: ", "))]
-                                   ::regclass[])
+            WHERE  relation = ANY (ARRAY(
+                       SELECT to_regclass('halyard.' || name)
+                       FROM   unnest('{\(Migration.historyTables.joined(separator: ","))}'::text[]) AS history (name)
+                       UNION ALL
+                       SELECT to_regclass('halyard.' || name || '_from_' || $1::bigint)
+                       FROM   unnest('{\(Migration.historyTables.joined(separator: ","))}'::text[]) AS history (name)))
             AND    database = (SELECT oid FROM pg_database WHERE datname = current_database())
             AND    granted
             AND    pid <> pg_backend_pid()

@@ -53,12 +53,12 @@ extension PostgresJobStore {
             try reader.contents(of: range, request)
         }
         guard let contents = found else { return nil }
-        var users = try await listing.perform { (reader) throws(PostgresError) in try reader.users() }
+        var users = try await listing.perform { (reader) throws(PostgresError) in try reader.users(of: range) }
         for pause in Self.pauses {
             // A cancelled prune makes its attempts without pauses.
             try? await Task.sleep(for: pause)
             let before = users
-            users = try await listing.perform { (reader) throws(PostgresError) in try reader.users() }
+            users = try await listing.perform { (reader) throws(PostgresError) in try reader.users(of: range) }
             // Others would wait behind an attempt that cannot succeed.
             if !users.isDisjoint(with: before) { continue }
             switch try await bulk.perform({ (writer) throws(PostgresError) in try writer.drop(range, contents) }) {

@@ -1,7 +1,7 @@
 import PostgreSQL
 import Synchronization
 
-/// The thread of a ``Rotor``. Only the work of jobs leads to looks, so a store at rest makes none.
+/// The thread of a ``Rotor``. The work of jobs and the renewals of lives lead to looks, so a store without a daemon makes none.
 final class RotationThread: Sendable {
     private let thread: RequestThread<Rotor>
     private let pause: Duration

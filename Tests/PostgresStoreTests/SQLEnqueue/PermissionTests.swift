@@ -113,7 +113,7 @@ struct PermissionTests {
                     == Set(
                         Self.views.map { "read \($0)" } + [
                             "halyard.iso(bigint)", "halyard.tally(bigint)", "halyard.problem_of(text)",
-                            "halyard.home_of(bigint)", "halyard.is_full_per_daemon(bigint)",
+                            "halyard.home_of(bigint)", "halyard.is_full_per_daemon(bigint,text)",
                             "halyard.unserved(text,text)",
                         ]))
         }
