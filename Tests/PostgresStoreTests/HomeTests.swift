@@ -21,8 +21,11 @@ import Testing
 
     init() async throws {
         database = try TestDatabase()
-        store = try database.open()
-        other = try database.open()
+        // Nobody renews the lives, and on a busy machine the test may take longer than one usually lasts.
+        var options = PostgresStoreOptions()
+        options.lifeLength = .seconds(1_000_000)
+        store = try database.open(options)
+        other = try database.open(options)
         let definitions = ["noop", "mail"].map { Definition(name: $0, kind: $0) }
         try await store.change(DefinitionChange(definitions: definitions), now: now)
         let stored = try await store.definitions().definitions

@@ -14,7 +14,10 @@ import Testing
 
     init() async throws {
         database = try TestDatabase()
-        store = try database.open()
+        // Nobody renews the lives, and on a busy machine the test may take longer than one usually lasts.
+        var options = PostgresStoreOptions()
+        options.lifeLength = .seconds(1_000_000)
+        store = try database.open(options)
         control = StoreControl(store: store, database: database.url, version: "1", now: { Self.now })
         try await store.change(
             DefinitionChange(

@@ -117,6 +117,39 @@ import Testing
         return log.json
     }
 
+    @Test func jobsThatTheDaemonDoesNotServeSayWhy() async throws {
+        let directory = try TemporaryDirectory()
+        let store = try directory.open(clock: Self.clock)
+        let now = Self.clock.wall
+        try await store.change(
+            DefinitionChange(
+                queues: [QueueChange(name: "net")],
+                definitions: [Definition(name: "fetch", kind: "http"), Definition(name: "send", kind: "smtp")]),
+            now: now)
+        let ids = try await store.definitions().definitions.map(\.id)
+        let holder = Holder(identity: "a", host: "h", version: "1", queues: ["default"], kinds: ["http"])
+        let life = try await store.begin(holder, now: now).id
+        let jobs = [
+            NewJob(definition: ids[0], queue: "net"), NewJob(definition: ids[1]), NewJob(definition: ids[0]),
+        ]
+        _ = try await store.enqueue(jobs.map { NewGraph(isGraph: false, jobs: [$0]) }, now: now)
+        let reasons: SQL = "SELECT reason FROM waiting ORDER BY job"
+        #expect(
+            try rows(reasons, directory.database) == """
+                reason=no running daemon serves queue net
+
+                reason=no running daemon serves kind smtp
+
+                reason=waits for its turn in queue default
+
+
+                """)
+        // Nobody knows what the next daemon serves.
+        try await store.leave(life, now: now)
+        #expect(try !rows(reasons, directory.database).contains("serves"))
+        await store.close()
+    }
+
     @Test func connectionsAreArraysAndAreReadOneByOne() async throws {
         let directory = try TemporaryDirectory()
         let store = try directory.open(clock: Self.clock)

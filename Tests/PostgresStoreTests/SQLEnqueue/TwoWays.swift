@@ -24,7 +24,10 @@ final class TwoWays: Sendable {
 
     init() async throws {
         database = try TestDatabase()
-        store = try database.open()
+        // Nobody renews the lives, and on a busy machine the test may take longer than one usually lasts.
+        var options = PostgresStoreOptions()
+        options.lifeLength = .seconds(1_000_000)
+        store = try database.open(options)
         holder = try await store.begin(
             Holder(identity: "one", host: "here", version: "1"), now: Self.now
         ).id
