@@ -15,7 +15,8 @@ enum DirectVerb {
 
     /// Returns the verb without subcommands that has this name.
     static func verb(named word: String) -> (any Verb.Type)? {
-        let verbs = Halyard.jobVerbs + Halyard.lookingVerbs + [Halyard.Reload.self, Halyard.Names.self]
+        let verbs =
+            Halyard.jobVerbs + Halyard.lookingVerbs + [Halyard.Reload.self, Halyard.Move.self, Halyard.Names.self]
         return verbs.first { $0.configuration.commandName == word }
     }
 }
