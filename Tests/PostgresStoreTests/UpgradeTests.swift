@@ -100,7 +100,8 @@ import Testing
         let reader = try Connection(to: database.url)
         try reader.run("BEGIN; SELECT count(*) FROM halyard.jobs")
         let migration = Migration(version: 2, sql: ["ALTER TABLE halyard.job ADD COLUMN later text"])
-        let (isReading, migrated) = (Mutex(true), Latch<(failure: String?, waited: Bool)>())
+        let isReading = Mutex(true)
+        let migrated = Latch<(failure: String?, waited: Bool)>()
         let url = database.url
         Thread.detachNewThread {
             let failure: String?
