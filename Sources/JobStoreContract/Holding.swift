@@ -113,9 +113,9 @@ extension Check {
             try await bench.store.register(["unfurl", "upload"].map(kind), by: life, now: bench.now)
             let record = try unwrap(try await bench.store.holders().last)
             try expectEqual(record.holder, holder)
-            // It does not have the other one.
+            // The holder has not registered "mail".
             try expectEqual(record.kinds, ["upload"])
-            // The definitions of the others can be used nevertheless.
+            // Definitions of kinds that the holder does not serve can be used too.
             try expectEqual(try await bench.store.definitions().kinds.map(\.name), ["unfurl", "upload"])
             try expectEqual(
                 try await bench.store.kinds(registeredBy: holder.identity).map(\.name), ["unfurl", "upload"])

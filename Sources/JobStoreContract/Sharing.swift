@@ -90,16 +90,16 @@ extension Check {
             for _ in 0..<40 { _ = try await pair.a.enqueue(pair.a.job()) }
             var mine = try await pair.a.turn(ending: [])
             var theirs = try await pair.b.turn(ending: [])
-            try expectEqual([mine.count, theirs.count], [3, 2], "slots that one may not use go to the other:")
+            try expectEqual([mine.count, theirs.count], [3, 2], "slots that one holder may not use go to the other:")
             try expectEqual(try await pair.a.turn(ending: []).count, 0)
             try expectEqual(
                 try await pair.b.store.holders().map(\.runningByQueue), [[queue: 3], [queue: 2]])
-            // A lower limit counts from the next claim of each holder.
+            // A lower limit applies from the next claim of each holder on.
             try await pair.b.change(QueueChange(name: queue, limitPerDaemon: .atMost(1)))
             mine = try await pair.a.turn(ending: mine)
             theirs = try await pair.b.turn(ending: theirs)
             try expectEqual([mine.count, theirs.count], [1, 1])
-            // Without it, the limit of all is reached.
+            // Without the limit per daemon, the limit of the queue is reached.
             try await pair.a.change(QueueChange(name: queue, limitPerDaemon: .unlimited))
             var count = mine.count + theirs.count
             for _ in 0..<3 {
@@ -218,7 +218,7 @@ extension Check {
             pair.a.advance(.seconds(1))
             try await pair.b.store.register([kind("upload", "New.")], by: pair.b.holder, now: pair.b.now)
             try expectEqual(try await pair.a.store.definitions().kinds, [kind("upload", "New.")])
-            // Each holder has its own.
+            // Each holder keeps its own description.
             try expectEqual(
                 try await pair.a.store.kinds(registeredBy: Holder.bench.identity).map(\.summary), ["It."])
             try expectEqual(try await pair.a.store.kinds(registeredBy: "nobody"), [])

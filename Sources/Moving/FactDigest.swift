@@ -2,8 +2,8 @@ import CNettle
 
 /// The number of rows of a table, and the SHA-256 over them.
 ///
-/// The hashed form of a value is a byte for its type, then a whole number as eight bytes in network order, or a text as its
-/// length and its bytes. NULL is the byte alone.
+/// The hashed form of a value is a byte for its type, followed by the value: a whole number as eight bytes in network
+/// order, a text as its length and its bytes. NULL is only the byte.
 package struct FactDigest: Sendable, Hashable {
     package var count: Int
     /// 64 hexadecimal digits.

@@ -1,9 +1,9 @@
-/// The tables of the form in which a database is moved from one store to another. It is independent of how a store
-/// divides its facts into tables, so that the digests of both sides can be compared.
+/// The tables that represent a database while it is moved from one store to another. They do not depend on the tables
+/// of either store, so that the digests of both databases can be compared.
 ///
 /// - M1: A store reads each table completely and in the order of its first columns, which are unique together.
-/// - M2: Numbers of queues are 1, 2, 3 … in the order in which the queues were created. All other numbers are those that
-///   people know.
+/// - M2: Numbers of queues are 1, 2, 3 … in the order in which the queues were created. All other numbers are those of
+///   the source.
 /// - M3: Times are milliseconds since 1970 in UTC. A moment on a store's steady scale is converted to the wall clock
 ///   (``MoveClock``).
 /// - M4: No job is running: its last daemon has died, and its attempt was ended.
@@ -14,13 +14,13 @@ package enum Facts: String, CaseIterable, Sendable {
     /// The numbers of the next job and graph.
     case numbers
     case queues
-    /// What daemons have registered. A daemon registers its kinds again when it starts.
+    /// The kinds that daemons have registered. A daemon registers its kinds again when it starts.
     case kinds
     case definitions
     case graphDefinitions = "graph definitions"
     case schedules
     case graphs
-    /// All facts about a job but its failed attempts: also its input, its result and the attempt that succeeded.
+    /// All facts about each job, with its input, its result and the attempt that succeeded, but without other attempts.
     case jobs
     case dependencies
     /// The attempts that did not succeed.

@@ -3,17 +3,19 @@ import Jobs
 /// Moves all facts from one database to another.
 ///
 /// - V1: The source is marked as moved only after both sides were read again and found to be equal.
-/// - V2: The target is usable only after the source was marked. So at no time can daemons use both.
-/// - V3: If the process dies before the mark, the next call begins again; after it, the next call ends the move.
+/// - V2: The target is usable only after the source was marked. So daemons can never use both.
+/// - V3: If the process dies before the source is marked, the next call begins again; if it dies later, the next call
+///   completes the move.
 package struct Move {
     private let source: any MoveSource
     private let target: any MoveTarget
     private let progress: (Progress) -> Void
 
-    /// The number of crashes after which a job fails whose daemon has died before the move, as by default with a daemon.
+    /// The number of crashes after which a job fails if its daemon died before the move; a daemon's default is the
+    /// same.
     package static let maxRescues = 3
 
-    /// How far a move is.
+    /// The progress of a move.
     package struct Progress: Sendable, Hashable {
         package enum Step: Sendable, Hashable { case copying, comparing }
 
@@ -25,12 +27,11 @@ package struct Move {
 
     /// The result of a move.
     package struct Report: Sendable, Hashable {
-        /// The rows of each table, and their digests, which are those of both sides. Empty if an earlier call had compared
-        /// them.
+        /// The digest of each table, which is the same in both databases. Empty if an earlier call has compared them.
         package var digests: [Facts: FactDigest] = [:]
         /// The number of jobs of each state.
         package var counts = StateCounts()
-        /// Whether only the end of an earlier call was left to do.
+        /// Whether this call only completed an earlier one.
         package var isContinued = false
     }
 
@@ -40,10 +41,10 @@ package struct Move {
         self.progress = progress
     }
 
-    /// Refuses databases between which nothing can be moved.
+    /// Refuses two databases if the jobs of one cannot be moved to the other.
     ///
     /// - Parameter mark: The source's ``MoveSource/mark``.
-    /// - Returns: Whether an earlier call has copied everything, and only its end is left to do.
+    /// - Returns: Whether an earlier call has copied and compared everything, so that only its last step is missing.
     /// - Throws: ``MoveFailure``
     @discardableResult
     package static func check(
@@ -75,11 +76,11 @@ package struct Move {
         }
     }
 
-    /// Copies all facts, and compares both sides.
+    /// Copies all facts, compares both databases, and lets daemons use only the target.
     ///
     /// - Parameters:
     ///   - id: Identifies the move.
-    ///   - prepare: Called when both sides are equal, before the source is marked.
+    ///   - prepare: Called when both databases are equal, before the source is marked.
     package func run(id: String, at now: Timestamp, prepare: () throws -> Void) throws -> Report {
         var report = Report()
         let isCopied = try Self.check(from: source.place, key: source.key, mark: source.mark, to: target)

@@ -1,8 +1,8 @@
 import Jobs
 
-/// A database from which jobs are moved. All calls block, and are made by one thread.
+/// A database from which jobs are moved. All calls block, and come from one thread.
 ///
-/// From the creation of the value until it is released, no daemon can use the database.
+/// No daemon can use the database while the value exists.
 package protocol MoveSource: AnyObject {
     /// The database for people, without a password.
     var place: String { get }
@@ -11,7 +11,7 @@ package protocol MoveSource: AnyObject {
     /// Where the jobs are now, if they were moved before; nil if they are here.
     var mark: MoveMark? { get }
 
-    /// Ends the attempts of daemons that have died, and completes what a daemon would complete when it starts. From then on,
+    /// Ends the attempts of daemons that have died, and does what a daemon would do when it starts. After this call,
     /// nothing changes in the database.
     ///
     /// - Throws: ``MoveFailure``, or an error of the database.
@@ -27,9 +27,9 @@ package protocol MoveSource: AnyObject {
     func markMoved(_ mark: MoveMark) throws
 }
 
-/// A database to which jobs are moved. All calls block, and are made by one thread.
+/// A database to which jobs are moved. All calls block, and come from one thread.
 ///
-/// From ``begin(_:_:)`` to ``finish()``, no daemon can use the database, also if this process dies.
+/// No daemon can use the database from ``begin(_:_:)`` to ``finish()``, even if this process dies in between.
 package protocol MoveTarget: AnyObject {
     /// The database for people, without a password.
     var place: String { get }
@@ -46,13 +46,13 @@ package protocol MoveTarget: AnyObject {
     /// Adds rows. Tables come in the order of ``Facts``.
     func add(_ batch: FactBatch) throws
 
-    /// Makes what follows from the rows. Called after the last row.
+    /// Derives other data from the rows, and checks them. Called after the last row.
     func complete() throws
 
     /// Reads all rows of a table, in its order (M1).
     func read(_ table: Facts, _ body: (FactBatch) throws -> Void) throws
 
-    /// Records that both sides are equal. After this, ``finish()`` may follow in another process.
+    /// Records that both databases are equal. After this, another process may call ``finish()``.
     func markVerified() throws
 
     /// Lets daemons use the database.
@@ -66,7 +66,7 @@ package enum MoveContent: Sendable, Hashable {
     case unfinished(MoveMark)
     /// Jobs that were moved away.
     case moved(MoveMark)
-    /// Anything else; a clause says what.
+    /// Anything else; the value names it, such as `definitions`.
     case jobs(String)
 }
 
@@ -80,7 +80,7 @@ package struct MoveMark: Sendable, Hashable {
     package var place: String
     /// When the move began.
     package var at: Timestamp
-    /// Whether both sides were found to be equal.
+    /// Whether both databases were found to be equal.
     package var isVerified: Bool
 
     package init(id: String, key: String, place: String, at: Timestamp, isVerified: Bool = false) {
@@ -92,7 +92,7 @@ package struct MoveMark: Sendable, Hashable {
     }
 }
 
-/// The steady scale of a database, on which waits are measured. A moment on it plus the skew is a time on the wall clock.
+/// The steady clock of a database, which measures waits. Its time plus the skew is the time of the wall clock.
 package struct MoveClock: Sendable, Hashable {
     package var boot: String
     package var origin: Int64
@@ -108,14 +108,14 @@ package struct MoveClock: Sendable, Hashable {
     }
 }
 
-/// The reason why jobs were not moved. The source is unchanged.
+/// The reason why a move did not complete. No job is lost, and trying again is safe.
 package struct MoveFailure: Error, Sendable, Hashable, CustomStringConvertible {
     package enum Cause: Sendable, Hashable {
-        /// The databases must be corrected first, or other ones named.
+        /// The databases must be corrected first, or the caller must name other databases.
         case refused
         /// Something uses a database; a later try may succeed.
         case busy
-        /// Both sides were read, and differ.
+        /// The databases differ after the copy.
         case different
     }
 

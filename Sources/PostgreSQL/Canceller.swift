@@ -15,7 +15,7 @@ public final class Canceller: @unchecked Sendable {
     public func cancel() {
         guard let handle else { return }
         var problem = [CChar](repeating: 0, count: 256)
-        // If the request does not arrive, the statement ends by itself or by its timeout.
+        // Losing the request is harmless: the statement ends by itself or by its timeout.
         _ = halyard_pq_cancel(handle, &problem, Int32(problem.count))
     }
 }

@@ -100,7 +100,7 @@ public final class Connection {
     /// If a statement that was put off fails, the next call of ``run(_:_:)`` throws its error and does nothing else
     /// (``PostgresError/isOfEarlierStatement``).
     ///
-    /// - Returns: The place of the answer, which is there after the next call of ``run(_:_:)``.
+    /// - Returns: The answer, which has rows after the next call of ``run(_:_:)``.
     @discardableResult
     public func putOff(_ statement: Statement, _ arguments: [Argument] = []) -> Answer {
         let answer = Answer()
@@ -113,7 +113,7 @@ public final class Connection {
 
     /// Runs the statements that were put off, in one round trip.
     ///
-    /// - Throws: ``PostgresError``, of the first statement that failed. Those after it did not run.
+    /// - Throws: ``PostgresError`` of the first statement that failed. Statements after it did not run.
     public func runPutOff() throws(PostgresError) { try runPutOff(thenOwn: false) }
 
     /// - Parameter own: Whether the last statement is the one for which the others were put off.
@@ -260,7 +260,7 @@ public final class Connection {
             switch Int(halyard_pq_resultStatus(result)) {
             case Int(HALYARD_PQ_COMMAND_OK), Int(HALYARD_PQ_TUPLES_OK), Int(HALYARD_PQ_EMPTY_QUERY):
                 last = Rows(result)
-            // A statement of the same pipeline has failed before.
+            // An earlier statement of the same pipeline has failed.
             case Int(HALYARD_PQ_PIPELINE_ABORTED): halyard_pq_clear(result)
             default:
                 failure = failure ?? PostgresError(result: result)
@@ -270,7 +270,7 @@ public final class Connection {
         return (last, failure)
     }
 
-    /// Throws if the connection has broken, perhaps with a last word of the server.
+    /// Throws if the connection has broken, with the server's last message if there is one.
     private func checkConnection(_ connection: OpaquePointer, _ failure: PostgresError?) throws(PostgresError) {
         if halyard_pq_status(connection) == Int32(HALYARD_PQ_CONNECTION_OK) { return }
         throw close(failure?.message ?? message(of: connection), sqlState: failure?.sqlState ?? "")

@@ -2,6 +2,6 @@
 public struct Notification: Sendable, Hashable {
     public var channel: String
     public var payload: String
-    /// The server's process of the sender, ``Connection/backend``.
+    /// The number of the sender's server process, ``Connection/backend``.
     public var backend: Int32
 }

@@ -21,7 +21,7 @@ public struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible 
     public let message: String
     /// The constraint that the statement violates; nil for other errors.
     public let constraint: String?
-    /// Whether the statement that was to be run did certainly not run, because one that had been put off failed
+    /// Whether the statement certainly did not run, because an earlier statement that was put off has failed
     /// (``Connection/putOff(_:_:)``).
     public internal(set) var isOfEarlierStatement = false
 

@@ -111,7 +111,7 @@ public final class PostgresJobStore: JobStore {
     }
 
     public func renew(_ holder: HolderID, now: Timestamp) async throws(StoreError) -> Renewal {
-        // Jobs may be enqueued, and need new ranges of history, while none can run.
+        // While no job can run, programs may still enqueue jobs, which need new ranges of history.
         rotating.lookIfDue()
         let (renewal, cancelled) = try await lives.perform { (keeper) throws(PostgresError) in
             try keeper.renew(holder, now: now)

@@ -16,7 +16,7 @@ public final class RowStatement {
 
     deinit { sqlite3_finalize(handle) }
 
-    /// Binds a value to the parameter with this number; the first is 1. It stays bound until another one is.
+    /// Binds a value to the parameter with this number; the first is 1. The value stays bound until it is replaced.
     public func bind(_ value: some Bindable, to parameter: Int) throws(SQLiteError) {
         try connection.check(value.boundValue.bind(to: handle, at: Int32(parameter)))
     }

@@ -14,7 +14,7 @@ public enum StoreFactory {
     ///
     /// - Parameters:
     ///   - server: The settings for a database on a server.
-    ///   - clock: The clock that counts instead of the server's, for tests; nil for the server's.
+    ///   - clock: A clock that replaces the server's clock, for tests; nil to use the server's clock.
     public static func opening(
         _ address: DatabaseAddress, for use: Use, onServer server: ServerSettings, clock: (any StoreClock)? = nil
     ) -> any StoreOpening {

@@ -132,7 +132,7 @@ public struct StoreOpenFailure: Error, Sendable, Hashable, CustomStringConvertib
         case unreadable
         /// This user may not write the database.
         case readOnly
-        /// The jobs were moved to another database, or a move to this one has not ended.
+        /// The jobs were moved to another database, or a move to this database has not ended.
         case moved
         /// The database belongs to another program.
         case otherProgram

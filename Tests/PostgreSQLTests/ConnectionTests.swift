@@ -109,7 +109,7 @@ import Testing
         connection.putOff(insert, [.integer(3)])
         let own = #expect(throws: PostgresError.self) { try connection.run(insert, [.integer(1)]) }
         #expect(own?.isOfEarlierStatement == false)
-        // Without a transaction of their own, the statements of one round trip are one.
+        // Outside a transaction, the statements of one round trip are one transaction.
         #expect(try connection.run("SELECT count(*) FROM t")[0].string(0) == "2")
     }
 

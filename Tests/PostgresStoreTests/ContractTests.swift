@@ -12,7 +12,7 @@ import Testing
     @Test(arguments: Check.all(for: capabilities))
     func keepsThePromise(_ check: Check) async throws { try await run(check) }
 
-    /// Promises about jobs that are pruned. A step of pruning ends at the end of a range, so those about single steps are
+    /// Promises about jobs that are pruned. A step of pruning ends at the end of a range, so checks of single steps are
     /// left out.
     private static let ofPruning: Set = [
         "pruningDeletesOldFinishedJobsWithAllThatIsTheirs", "aJobStaysWhileItsGraphOrADependentIsOpen",

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PostgresStore
 
-/// Where the search for due jobs begins.
+/// The rows at which the search for due jobs begins.
 @Suite struct DueFloorsTests {
     private let now = Timestamp(milliseconds: 1_750_000_000_000)
     private let begun = ContinuousClock.now
@@ -24,13 +24,13 @@ import Testing
         _ = begin(&floors, after: .zero)
         floors.advance(calendar: now + .seconds(-5), wait: nil, now: now, steady: now)
         #expect(begin(&floors, after: .seconds(14)) == [now + .seconds(-5), now + .seconds(-2)])
-        // A clock that was set back.
+        // The clock was set back.
         let earlier = now + .seconds(-100)
         let found = floors.begin(now: earlier, steady: earlier, at: begun + .seconds(14))
         #expect([found.calendar, found.wait] == [earlier + .seconds(-2), earlier + .seconds(-2)])
     }
 
-    /// A transaction that lasted long may have inserted rows before the floors.
+    /// A long transaction may have inserted rows before the floors.
     @Test func everyFifteenSecondsASearchBeginsAtTheFirstRowAgain() {
         var floors = DueFloors()
         _ = begin(&floors, after: .zero)

@@ -10,7 +10,7 @@ import Testing
     private let now = Timestamp(milliseconds: 0)
 
     @Test func aFrozenServerIsNoticedAndRecoveredFrom() async throws {
-        // Other tests use the shared one.
+        // Other tests use the shared server, so this test starts its own.
         let server = try #require(PostgresServer())
         let url = try server.makeDatabase()
         var options = PostgresStoreOptions()

@@ -41,7 +41,7 @@ extension HistoryTests {
         return try await store.enqueue([NewGraph(isGraph: isGraph, jobs: jobs, key: name)], now: now)[0]
     }
 
-    /// Enqueues a graph, or lone jobs one after the other.
+    /// Enqueues a graph, or single jobs one after the other.
     @discardableResult
     static func enqueue(
         _ count: Int, on store: PostgresJobStore, isGraph: Bool = false, key: Bool = false, after: JobID? = nil
@@ -56,7 +56,7 @@ extension HistoryTests {
         return jobs
     }
 
-    /// Runs jobs, of which the first ones fail after a retry.
+    /// Runs jobs. The first ones fail after a retry.
     static func runJobs(
         _ count: Int, on store: PostgresJobStore, as me: HolderID, failing: Int = 0, isExact: Bool = true
     ) async throws {
@@ -162,7 +162,7 @@ extension HistoryTests {
         }
     }
 
-    /// Ends the connection at the end of the next transaction that does this.
+    /// Ends the connection at the end of the next transaction in which this event happens.
     func breakOnce(_ event: String, condition: String) throws {
         try admin.run(
             """
@@ -179,7 +179,7 @@ extension HistoryTests {
             """)
     }
 
-    /// How often partitions without the jobs were read. Connections report that when they end.
+    /// The number of reads of partitions without the jobs. Connections report them when they end.
     func reads() throws -> [String: String] {
         while try admin.run(
             """

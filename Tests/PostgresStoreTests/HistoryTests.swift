@@ -10,7 +10,7 @@ struct HistoryTests {
     let database: TestDatabase
     let admin: Connection
     static let now = Timestamp(milliseconds: 0)
-    /// Times are the server's, so this is after the end of every job.
+    /// The server's clock decides when jobs end, so this is after the end of every job.
     static let later = Timestamp(milliseconds: 1 << 50)
     static let width = 10
     static let tables = ["job", "done", "dependency", "attempt"]
@@ -31,7 +31,7 @@ struct HistoryTests {
         for table in Self.tables { try dump.run("LOCK TABLE halyard.\(table) IN ACCESS SHARE MODE") }
         let me = try await begin(store)
         try await Self.enqueue(3, on: store)
-        // Nobody enqueues from now on, so only the look that follows an exchange can add a range.
+        // Nothing is enqueued from now on, so only the look after an exchange can add a range.
         try admin.run("SELECT setval('halyard.job_number', 15)")
         try await Self.runJobs(3, on: store, as: me)
         while try ranges() == before { await Task.yield() }
@@ -40,7 +40,7 @@ struct HistoryTests {
         await store.close()
     }
 
-    @Test func numbersThatNobodyHasPreparedForGetRanges() async throws {
+    @Test func numbersBeyondAllRangesGetRanges() async throws {
         let store = try await open()
         // Without exchanges, nothing is added ahead.
         for _ in 0..<9 { try await Self.enqueue(7, on: store) }
@@ -105,7 +105,7 @@ struct HistoryTests {
         #expect(try await store.jobs(JobFilter()).map(\.state) == [.failed])
         let left = try #require(try await store.jobs(JobFilter()).first).id.rawValue
         #expect(try exists((left - 1) / 10 * 10 + 1))
-        // The rest of the range, and the one that has become empty.
+        // The next prunes delete the last job, and drop the empty ranges.
         request.outcomes = [.failed]
         #expect(try await Self.prune(store, request) == PruneStep(deleted: 1, next: nil))
         _ = try await Self.prune(store)
@@ -136,7 +136,7 @@ struct HistoryTests {
         try await Self.runJobs(15, on: store, as: me)
         let reader = try Connection(to: database.url)
         try reader.run("BEGIN; SELECT count(*) FROM halyard.job")
-        // An attempt beside it gives up and holds no lock.
+        // An attempt during the read gives up and holds no lock.
         let other = try Connection(to: database.url)
         try other.run("BEGIN; SELECT halyard.close_range(1)")
         #expect(try other.run("SELECT halyard.drop_range(1, 0, NULL, NULL)")[0].string(0) == "busy")
@@ -205,7 +205,7 @@ struct HistoryTests {
         for store in stores { await store.close() }
     }
 
-    @Test func aDropWhoseConnectionBreaksIsCompleteOrNothing() async throws {
+    @Test func aDropWhoseConnectionBreaksIsAtomic() async throws {
         let store = try await open()
         let me = try await begin(store)
         try await Self.enqueue(10, on: store, isGraph: true, key: true)
@@ -258,7 +258,7 @@ struct HistoryTests {
 
     @Test func statementsReadOnlyThePartitionsOfTheirJobs() async throws {
         var options = Self.options
-        // Dependents of a job are looked for from 100,000 numbers before it.
+        // The search for dependents of a job begins 100,000 numbers before it.
         options.rangeJobs = 150_000
         var store = try await open(options)
         try admin.run("SELECT setval('halyard.job_number', 300000)")

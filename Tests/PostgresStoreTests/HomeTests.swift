@@ -21,7 +21,7 @@ import Testing
 
     init() async throws {
         database = try TestDatabase()
-        // Nobody renews the lives, and on a busy machine the test may take longer than one usually lasts.
+        // The lives are not renewed, and on a busy machine the test may take longer than a life usually lasts.
         var options = PostgresStoreOptions()
         options.lifeLength = .seconds(1_000_000)
         store = try database.open(options)
@@ -172,7 +172,7 @@ import Testing
         #expect(try await store.home(of: pair)?.name == "one")
         #expect(try await store.home(of: mail) == nil)
 
-        // What the socket refuses.
+        // The function refuses the same calls as the socket.
         func problem(_ arguments: String) throws -> String? {
             do throws(PostgresError) {
                 try connection.run("SELECT halyard.enqueue(\(arguments))")

@@ -5,7 +5,7 @@ import PostgresStore
 import StoreControl
 import Testing
 
-/// Jobs wait for a daemon that serves their queue and kind, and say so.
+/// Jobs wait for a daemon that serves their queue and kind, and `why` says so.
 @Suite(.enabled(if: hasServer, "PostgreSQL is not installed"), .serialized) struct ServingTests {
     private let database: TestDatabase
     private let store: PostgresJobStore
@@ -14,7 +14,7 @@ import Testing
 
     init() async throws {
         database = try TestDatabase()
-        // Nobody renews the lives, and on a busy machine the test may take longer than one usually lasts.
+        // The lives are not renewed, and on a busy machine the test may take longer than a life usually lasts.
         var options = PostgresStoreOptions()
         options.lifeLength = .seconds(1_000_000)
         store = try database.open(options)
@@ -68,7 +68,7 @@ import Testing
         let able = try await begin("able")
         #expect(try await control.why(job).reasons == [.turn(queue: "gpu", ready: 0)])
         #expect(try reason(job) == "waits for its turn in queue gpu")
-        // All that serve the job are drained, and another one is not.
+        // All daemons that serve the job are drained; another daemon is not.
         #expect(try await store.setDrained(true, identity: "able", now: Self.now))
         #expect(
             try await control.why(job).reasons == [.turn(queue: "gpu", ready: 0), .drained(daemons: ["able"])])

@@ -29,7 +29,7 @@ final class TestDatabase: Sendable {
         return store
     }
 
-    /// Replaces the ranges of history that a new schema has, before they contain a job.
+    /// Replaces the ranges of history of a new schema, before they contain a job.
     private func replaceFirstRanges(_ jobs: Int) throws {
         let usual = PostgresStoreOptions().rangeJobs
         let tables = ["job", "done", "dependency", "attempt"]

@@ -18,7 +18,7 @@ import Testing
         admin = try Connection(to: database.url)
     }
 
-    /// Changes the schema as a later release may: new columns and tables, and all views created again.
+    /// Changes the schema as a later release may: adds columns and tables, and creates all views again.
     private func migrate(oldest: Int = 1) throws {
         try admin.run(
             """

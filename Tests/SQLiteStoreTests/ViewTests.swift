@@ -144,7 +144,7 @@ import Testing
 
 
                 """)
-        // Nobody knows what the next daemon serves.
+        // The next daemon may serve all queues and kinds.
         try await store.leave(life, now: now)
         #expect(try !rows(reasons, directory.database).contains("serves"))
         await store.close()

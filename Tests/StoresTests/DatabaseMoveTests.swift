@@ -22,7 +22,7 @@ import Testing
         }
 
         deinit {
-            // A folder that stays behind harms nobody.
+            // Losing this error is harmless: the folder is temporary.
             try? FileManager.default.removeItem(atPath: path)
         }
 

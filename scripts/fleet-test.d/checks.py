@@ -8,7 +8,7 @@ import load
 # Words in a daemon's log that name a bug: Swift's traps, and errors of the server that no fault of the test explains.
 BUGS = re.compile(r"deadlock|duplicate key|violates|[Pp]recondition|Fatal error|Halyard has a bug|database reported")
 # Errors of the classes 22, 23, 40, 42 and XX: wrong statements and data, violated constraints, deadlocks, damage.
-# A server whose disk is full may panic, and calls the failure to write its caches an internal error.
+# A server whose disk is full may panic, and reports a failure to write its caches as an internal error.
 SERVER_BUGS = re.compile(
     r"(ERROR|FATAL):\s+(22|23|42|40|XX)\w{3}:(?! +could not write init file)|PANIC:(?! +53100:)")
 # The job's processes may outlive the end of the daemon's freeze by the grace and this much.

@@ -50,9 +50,9 @@ def read_journal(daemon):
 def held(attempt):
     """The span in which the attempt may exclude others.
 
-    Nothing can stop a process that does not run: an attempt whose result does not count holds nothing after a freeze
-    began. When the processes run again, a worker may still begin what its pipe contains, until the daemon stops it within
-    the grace; its result is discarded. The check `Checks.thawed` limits this.
+    Nothing can stop a frozen process, so an attempt whose result does not count excludes nobody once a freeze has
+    begun. When the processes run again, a worker may still begin the attempts in its pipe, until the daemon stops it
+    within the grace; their results are discarded. The check `Checks.thawed` limits this.
     """
     if not attempt.counts:
         for start, end in attempt.daemon.frozen:

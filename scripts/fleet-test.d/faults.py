@@ -217,7 +217,7 @@ class Faults:
             self.server.free_disk()
 
     def migrate(self, chance):
-        """From now on, the daemons are of an older release than the schema, also those that start again."""
+        """Makes the schema newer than all daemons, also those that start again later."""
         began = time.monotonic()
         version = self.server.migrate()
         self.say(f"the migration to schema {version} took {time.monotonic() - began:.1f} s")

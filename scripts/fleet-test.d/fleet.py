@@ -19,7 +19,7 @@ WORKER_PATIENCE = 20
 
 
 def is_running(pid):
-    """Whether the process exists and is not a zombie. Its number is not used again this soon."""
+    """Whether the process exists and is not a zombie. Its number is not reused this soon."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             return file.read().rsplit(")", 1)[1].split()[0] not in "ZX"

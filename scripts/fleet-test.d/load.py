@@ -84,7 +84,7 @@ class Load:
         if length > 0.985:
             milliseconds = chance.randrange(1000, 6000)
         if length > 0.997:
-            # Longer than a daemon may run a job that cannot renew its lease.
+            # These jobs take longer than a daemon that cannot renew its lease may run them.
             milliseconds = chance.randrange(8000, 12000)
         values = {"name": name, "ms": milliseconds, **more}
         if chance.random() < 0.05:

@@ -11,7 +11,7 @@ ROLE = "halyard"
 DATABASE = "jobs"
 PORT = 5432
 STANDBY_PORT = 5434
-# The room on the disk of each server.
+# The size of each server's disk.
 DISK = 1 << 30
 
 
@@ -37,7 +37,7 @@ def mount(*arguments):
     subprocess.run(["mount", *arguments], check=True, capture_output=True, text=True)
 
 
-# New columns and tables, and all views created again.
+# Adds columns and tables, and creates all views again.
 MIGRATION = f"""
 SET ROLE {ROLE};
 BEGIN;
@@ -94,7 +94,7 @@ class Server:
         os.mkdir(folder)
         os.chown(folder, user.pw_uid, user.pw_gid)
         for port in (PORT, STANDBY_PORT):
-            # A disk of its own, which can be full.
+            # Each server has its own disk, which the test can fill.
             os.mkdir(self.data(port))
             mount("-t", "tmpfs", "-o", f"size={DISK},mode=0700,uid={user.pw_uid},gid={user.pw_gid}", "halyard-fleet",
                   self.data(port))
@@ -129,7 +129,7 @@ class Server:
             "shared_buffers": "64MB", "dynamic_shared_memory_type": "mmap", "log_lock_waits": "on",
             # The log then names the SQLSTATE of each error.
             "log_error_verbosity": "verbose", "autovacuum_naptime": "5s", "wal_retrieve_retry_interval": "200ms",
-            # The standby must find what it has missed. Both fit on the disk.
+            # The standby must find the log that it has missed. Both sizes fit on the disk.
             "wal_keep_size": "256MB", "max_wal_size": "256MB",
         }
         command = [*self.as_user, f"{self.programs}/postgres", "-D", self.data(port)]
@@ -201,7 +201,7 @@ class Server:
     # Faults
 
     def fill_disk(self):
-        """Leaves no room on the disk. Returns when the server has refused to write."""
+        """Fills the disk. Returns when the server has refused to write."""
         self.run("CREATE TABLE IF NOT EXISTS public.ballast (content text)")
         place = self.data(self.port)
         deadline = time.monotonic() + 60
@@ -212,18 +212,18 @@ class Server:
                 mount("-o", f"remount,size={used}", place)
                 break
             except subprocess.CalledProcessError:
-                # The server has written meanwhile, so that this much would be too small.
+                # The server has written meanwhile, so this size would be too small.
                 if time.monotonic() > deadline:
                     raise
         while True:
             try:
                 self.run("INSERT INTO public.ballast SELECT repeat(i::text, 500) FROM generate_series(1, 1000) AS i")
             except RuntimeError:
-                # The disk is full, or that has ended the server.
+                # The disk is full, and may have ended the server.
                 return
 
     def free_disk(self):
-        """Gives the room back, and starts a server that has ended without it."""
+        """Restores the size of the disk, and starts the server if the full disk has ended it."""
         mount("-o", f"remount,size={DISK}", self.data(self.port))
         deadline = time.monotonic() + 120
         while True:
@@ -241,8 +241,8 @@ class Server:
     def migrate(self):
         """Changes the schema as a daemon of the next release may. Returns the new version.
 
-        A migration that waits for the locks of some tables while it has those of others could end in a deadlock, so it
-        begins again until it gets all at once.
+        A migration that holds some locks while it waits for others could cause a deadlock, so it begins again until it
+        gets all locks at once.
         """
         deadline = time.monotonic() + 120
         while True:

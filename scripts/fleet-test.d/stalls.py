@@ -1,11 +1,11 @@
-"""Notes when the machine runs nothing for a while, as a suspended virtual machine does: then no daemon can stop in time."""
+"""Records stalls, in which the machine runs nothing, like a suspended virtual machine. No daemon can stop in time then."""
 import subprocess
 import sys
 import time
 
 import fleet
 
-# A wake-up that comes this much too late, in seconds, is a stall.
+# A wake-up that is late by more seconds than this is a stall.
 LATE = 0.5
 
 
@@ -15,7 +15,7 @@ class Stalls:
             [sys.executable, __file__], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
             start_new_session=True)
         self.spans = []
-        # How often a stall explained what would have been a contradiction.
+        # The number of apparent contradictions that a stall explained.
         self.explained = 0
 
     def stop(self):
@@ -30,7 +30,7 @@ class Stalls:
         self.process.wait()
 
     def explain(self, begin, end):
-        """Whether a stall could have delayed a stop so much that attempts met in this span."""
+        """Whether a stall could have delayed a stop so much that attempts overlapped in this span."""
         is_explained = any(first < end and last + fleet.LEASE > begin for first, last in self.spans)
         self.explained += is_explained
         return is_explained

@@ -2,14 +2,15 @@ import Jobs
 import OperationTypes
 import Synchronization
 
-/// The lines of a body, which are read and parsed while earlier lines are stored, so that those that have arrived
-/// meanwhile share a commit. Memory use does not depend on the number of lines: reading pauses at the limits.
+/// The lines of a body. New lines are read and parsed while earlier lines are being stored, so that all lines that
+/// arrive in the meantime share a commit. Memory use does not depend on the number of lines: reading pauses at the
+/// limits.
 final class ArrivingLines<Line: Sendable>: Sendable {
     private struct State {
         var lines: [Line] = []
         var bytes = 0
         var end: Result<Void, any Error>?
-        /// Opens when there are lines to take, or none will come.
+        /// Opens when lines have arrived, or when no more will come.
         var arrived = Latch<Void>()
         /// Opens when there is room for more lines.
         var taken = Latch<Void>()
@@ -39,7 +40,7 @@ final class ArrivingLines<Line: Sendable>: Sendable {
         }
     }
 
-    /// - Returns: What to wait for before more lines are read; nil if there is room.
+    /// - Returns: The latch to wait for before more lines are read; nil if there is room.
     private func add(_ lines: [Line], bytes: Int) -> Latch<Void>? {
         state.withLock { state in
             state.lines += lines

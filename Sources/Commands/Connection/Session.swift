@@ -192,13 +192,13 @@ struct Session: Sendable {
         return offline.start
     }
 
-    /// Whether a daemon of some machine uses the database, which the session does not ask.
+    /// Whether the database is on a server, and a daemon uses it to which the session is not connected.
     private func isServed(_ offline: Offline) async -> Bool {
         guard offline.isShared else { return false }
         do throws(ControlProblem) {
             return try await control.daemons().contains { $0.state == .running }
         } catch {
-            // The verb has succeeded, so it must not fail because of a note. The note then says less.
+            // The verb has succeeded, so it must not fail because of a note. Without this fact, the note is shorter.
             return true
         }
     }

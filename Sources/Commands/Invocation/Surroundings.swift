@@ -17,7 +17,7 @@ public struct Surroundings: Sendable {
     public var workingDirectory: @Sendable () -> String?
     /// Returns the time of the wall clock.
     public var now: @Sendable () -> Timestamp
-    /// The clock that counts instead of a database server's, for tests; nil for the server's.
+    /// A clock that replaces the database server's clock, for tests; nil to use the server's clock.
     var serverClock: (any StoreClock)?
     /// How long to wait for another process that holds the database.
     public var lockPatience = Duration.seconds(10)

@@ -25,7 +25,7 @@ struct MoveText {
         self.seconds = seconds
     }
 
-    /// The lines of the configuration to change.
+    /// The lines to change in the configuration.
     private var settings: [String] {
         var lines = ["database: \"\(database)\""]
         if target.path == nil, home != StandardPaths.homeForServer { lines.append("home: \"\(home)\"") }
@@ -85,6 +85,6 @@ struct MoveText {
         for line in settings { try output.line("  \(line)") }
     }
 
-    /// The rows that people do not count.
+    /// Kinds of rows that the list omits: internal ones, and jobs, which the first line already counts.
     private static let plumbing: Set<String> = ["numbers", "counts", "kinds", "jobs"]
 }

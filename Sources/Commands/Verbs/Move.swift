@@ -106,7 +106,7 @@ extension Halyard {
     }
 }
 
-/// Shows on a terminal how far a move is.
+/// Shows the progress of a move on a terminal.
 private final class LiveProgress: Sendable {
     private struct State {
         var block: LiveBlock
@@ -128,7 +128,7 @@ private final class LiveProgress: Sendable {
             if let last = state.drawnAt, now - last < .milliseconds(100) { return }
             state.drawnAt = now
             let step = progress.isComparing ? "comparing" : "copying"
-            // A terminal that is gone must not end the move.
+            // A terminal that was closed must not end the move.
             try? state.block.draw(
                 ["\(step) \(progress.table): \(AmountText.grouped(Int64(progress.rows)))"], below: [])
         }
@@ -136,7 +136,7 @@ private final class LiveProgress: Sendable {
 
     func end() {
         guard isShown else { return }
-        // The same holds for the last line.
+        // A closed terminal must not matter here either.
         state.withLock { try? $0.block.draw([], below: []) }
     }
 }

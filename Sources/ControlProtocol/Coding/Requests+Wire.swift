@@ -31,7 +31,8 @@ extension ScheduleChange: WireRecord {
     }
 }
 
-/// Encoded as `name`, `limit`, `limit_per_daemon`, `weight`, `paused` and `create`. The path of a request may contain the name instead.
+/// Encoded as `name`, `limit`, `limit_per_daemon`, `weight`, `paused` and `create`. The path of a request may contain
+/// the name instead.
 extension QueueRequest: WireRecord {
     init(_ fields: inout some RecordFields<Self>) throws(ShapeProblem) {
         try fields.allowOnly("name", "limit", "limit_per_daemon", "weight", "paused", "create")

@@ -20,7 +20,7 @@ public struct DaemonRecord: Sendable, Hashable {
     public var state: State
     /// The queues whose jobs it runs; nil for all.
     public var queues: [String]?
-    /// The names of the kinds whose jobs it runs.
+    /// The names of the kinds whose jobs the daemon runs.
     public var kinds: [String]
     /// The number of its running jobs.
     public var running: Int

@@ -104,7 +104,7 @@ public struct WaitExplanation: Sendable, Hashable {
         case queuePaused(queue: String)
         /// The job's queue already runs as many jobs as its limit allows.
         case queueLimit(queue: String, running: Int64, limit: Int)
-        /// Each of these daemons, the only ones that could start the job, already runs as many jobs of the queue as one
+        /// Only these daemons could start the job, and each of them already runs as many jobs of the queue as one
         /// daemon may.
         case queueLimitPerDaemon(queue: String, limit: Int, daemons: [String])
         /// The daemon already runs as many jobs as it may in all queues together.
@@ -117,10 +117,10 @@ public struct WaitExplanation: Sendable, Hashable {
         /// Only this daemon can run the job, since it has a file that the job needs. `endedAt` is nil while the daemon
         /// runs, and `drainedAt` if it is not drained.
         case home(daemon: String, endedAt: Timestamp?, drainedAt: Timestamp?)
-        /// No daemon that runs serves the job: not its queue, or not its kind; if both are given, none serves both. If
-        /// `daemon` is given, only that one could run the job, since it has a file that the job needs.
+        /// No running daemon serves the job's queue, or its kind; if both are given, no running daemon serves both. If
+        /// `daemon` is given, only that daemon could run the job, since it has a file that the job needs.
         case unserved(queue: String?, kind: String?, daemon: String?)
-        /// All daemons that run and serve the job are drained, so none starts it.
+        /// All running daemons that serve the job are drained, so none of them starts it.
         case drained(daemons: [String])
         /// The worker that runs the job's kind cannot run now, for this reason.
         case worker(problem: String)

@@ -23,7 +23,7 @@ public struct DaemonConfiguration: Sendable {
     public var daemonName: String?
     /// The queues whose jobs the daemon runs; empty for all.
     public var daemonQueues: [String] = []
-    /// The kinds whose jobs the daemon runs, of those that its workers have; empty for all.
+    /// The kinds whose jobs the daemon runs; empty for all kinds that its workers have.
     public var daemonKinds: [String] = []
     /// How long a daemon may be silent before others run its jobs. Only a database on a server has several daemons.
     public var lease = HolderLife.usualLength
@@ -129,7 +129,8 @@ public struct DaemonConfiguration: Sendable {
         return folder == "/" ? "/files" : folder + "/files"
     }
 
-    /// A folder in the home. If "halyard move" has created a link there, the folder that it leads to: results contain its path.
+    /// A folder in the home. If "halyard move" has created a link there, returns the folder that the link leads to,
+    /// since results contain the path of that folder.
     private func folderInHome(_ name: String) -> String {
         let path = homeDirectory + "/" + name
         return Self.resolved(path) ?? path

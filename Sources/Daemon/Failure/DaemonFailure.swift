@@ -28,8 +28,8 @@ public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
         case socket = 73
         /// Reading or writing failed. A new start may help.
         case inputOutput = 74
-        /// Another process uses the database, its server cannot be reached, or the disk is full. A new start may help
-        /// later.
+        /// Another process uses the database, its server cannot be reached, or the disk is full. A later start may
+        /// succeed.
         case temporary = 75
         /// The configuration or the database must be corrected first.
         case configuration = 78

@@ -28,8 +28,8 @@ extension DaemonConfiguration {
 }
 
 extension WorkerSet {
-    /// The entries of `daemon.kinds` that neither a worker nor the daemon itself can run. Empty if a worker does not run,
-    /// since its kinds are not known then.
+    /// The entries of `daemon.kinds` that neither a worker nor the daemon itself can run. Empty if a worker cannot run,
+    /// since its kinds are unknown.
     func unknownKinds(in configuration: DaemonConfiguration, _ registry: KindRegistry) -> [WorkerRefusal] {
         guard builtInFault == nil, faults(of: configuration).isEmpty, refusals(of: configuration).isEmpty else {
             return []

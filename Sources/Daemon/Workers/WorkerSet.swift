@@ -95,7 +95,8 @@ final class WorkerSet: Sendable {
 
     /// The kinds of the programs and of this process.
     ///
-    /// - Parameter known: The kinds that this daemon registered at an earlier start; nil to use the former ones.
+    /// - Parameter known: The kinds that this daemon registered at an earlier start; nil to keep those of the last
+    ///   call.
     /// - Throws: ``KindRegistryProblem``.
     @discardableResult
     func assign(known: [KindDescription]? = nil) throws(KindRegistryProblem) -> KindRegistry {

@@ -13,7 +13,7 @@ package struct CompiledPlan: Hashable, Sendable {
     /// - `field_names`: the names of the parameters or, for a definition, of the fields, in order.
     /// - `fields`, `is_open`, `accepts`, `offers`: of a definition, for its own jobs and for those of graphs. They and
     ///   `field_names` are those of ``kind``, if it is not nil.
-    /// - `program`: of a definition of the kind `program`, see ``Definition/compiledProgram``.
+    /// - `program`: for a definition of the kind `program`, see ``Definition/compiledProgram``.
     package let json: JSONText
     /// The name of the kind whose ``Catalog/compiledKinds`` completes the plan; nil if it is complete.
     package let kind: String?

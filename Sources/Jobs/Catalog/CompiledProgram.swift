@@ -1,12 +1,14 @@
 extension Definition {
-    /// What decides whether the definition's program can run with an input, for a database; nil for another kind.
+    /// The facts with which a database decides whether the definition's program can run with an input; nil for another
+    /// kind. In the sentences, U+0001 and U+0002 represent the values in parentheses.
     ///
     /// - `input`: the definition's own input.
-    /// - `fields`: `name` and `default` of each field, and the sentences about a list: `empty` if it is required,
-    ///   `too_many` (U+0001 is the number), `not_a_string` (the type, the position) and `spooled` (the position).
-    /// - `arguments`: the `list` of strings that become arguments, or `pieces`, each a `text`, or a `field` and the
-    ///   sentence `wrong` about another type, U+0001. `option` is the sentence about a value that begins with a dash, if
-    ///   it may not (the position), and `too_long` the one about an argument that is too long (the size, the position).
+    /// - `fields`: `name` and `default` of each field, and the sentences about a list: `empty` if the field is
+    ///   required, `too_many` (number), `not_a_string` (type, position) and `spooled` (position).
+    /// - `arguments`: for each argument, the name of the `list` whose strings become arguments, or `pieces`. A piece is
+    ///   a `text`, or a `field` with the sentence `wrong` about a value that cannot be an argument (type). `option` is
+    ///   the sentence about a value that must not begin with a dash (position); `too_long` is about an argument that is
+    ///   too long (size, position).
     var compiledProgram: JSONText? {
         guard let program else { return nil }
         var compiled = JSONObject()

@@ -1,4 +1,4 @@
-/// A change to ``QueueSettings/limitPerDaemon``. It is written as a whole number, or as `none`.
+/// A change to ``QueueSettings/limitPerDaemon``, written as a whole number or as `none`.
 public enum DaemonLimit: Hashable, Sendable {
     /// Removes the limit.
     case unlimited

@@ -9,7 +9,7 @@ public struct ProgramInputProblem: Error, Hashable, CustomStringConvertible {
     package var sentence: String { description.prefix(1).uppercased() + description.dropFirst() + "." }
 }
 
-/// The problems of values. Numbers are texts, so that a database can put them in later (``EnqueueWords``).
+/// The problems of values. Numbers are passed as text, so that a database can insert them later (``EnqueueWords``).
 extension ProgramInputProblem {
     static func notAnArgument(field: String, found: String) -> Self {
         Self(description: "the field \"\(field)\" is \(found), which cannot be an argument")

@@ -58,7 +58,8 @@ extension DatabaseAddress: CustomStringConvertible {
 }
 
 extension DatabaseAddress {
-    /// The address as a configuration contains it: the path, or the URL with its parameters but without passwords.
+    /// The address in the form that a configuration contains: the path, or the URL with its parameters but without
+    /// passwords.
     package var withoutPassword: String {
         guard case .postgresql(let url) = self, let start = url.firstIndex(of: "?") else { return description }
         let parameters = url[url.index(after: start)...].split(separator: "&").filter {

@@ -11,7 +11,7 @@ public struct Holder: Sendable, Hashable {
     public var version: String
     /// The queues that it claims from; nil for all.
     public var queues: [String]?
-    /// The kinds whose jobs it claims, of those that it registers; nil for all.
+    /// The kinds whose jobs it claims, if it has registered them too; nil for all that it registers.
     public var kinds: [String]?
     /// Identifies the running system of its machine and the daemon's home there: it changes with each boot, and differs
     /// between machines that were cloned from one image, and between a home and its copy. Empty if nobody compares it.
@@ -86,8 +86,8 @@ public struct HolderRecord: Sendable, Hashable {
     public var id: HolderID
     /// The holder.
     public var holder: Holder
-    /// The kinds whose jobs it claims: those that it registered (``JobStore/register(_:by:now:)``), as far as
-    /// ``Holder/kinds`` contains them, sorted.
+    /// The kinds whose jobs it claims, sorted: the kinds that it registered (``JobStore/register(_:by:now:)``), limited
+    /// to ``Holder/kinds``.
     public var kinds: [String]
     /// When the life began.
     public var startedAt: Timestamp
@@ -97,7 +97,7 @@ public struct HolderRecord: Sendable, Hashable {
     public var aliveUntil: Timestamp?
     /// When the life ended; nil while it lasts.
     public var endedAt: Timestamp?
-    /// The number of its running jobs in each queue that has some, by the queue's name.
+    /// The number of its running jobs by the queue's name. Queues without running jobs are absent.
     public var runningByQueue: [String: Int]
     /// When the holder was drained; nil if it is not (``JobStore/setDrained(_:identity:now:)``).
     public var drainedAt: Timestamp?

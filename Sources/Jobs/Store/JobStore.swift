@@ -173,8 +173,8 @@ public protocol JobStore: Sendable {
     ///
     /// - Parameters:
     ///   - below: The step checks only jobs with lower numbers; nil for all jobs.
-    ///   - limit: The number of jobs after which the step ends. A graph is never split between two steps, and neither are
-    ///     very many jobs that the store can delete at once.
+    ///   - limit: The number of jobs after which the step ends. The step may delete more: a graph is never split, and a
+    ///     store may delete many jobs in one operation.
     /// - Throws: ``StoreError``. Retrying the step is safe.
     func prune(_ request: PruneRequest, below: JobID?, limit: Int) async throws(StoreError) -> PruneStep
 
@@ -272,8 +272,8 @@ public protocol JobStore: Sendable {
     ///
     /// - Throws: ``StoreError``; reading again is safe.
     func definitions() async throws(StoreError) -> DefinitionSet
-    /// Reads the kinds that the holder of this identity registered last (``register(_:by:now:)``), in order of name. A store
-    /// with one holder at a time returns those of its last holder, whatever its identity.
+    /// Reads the kinds that the holder of this identity registered last (``register(_:by:now:)``), in order of name. A
+    /// store with one holder at a time ignores the identity, and returns the kinds of its last holder.
     ///
     /// - Throws: ``StoreError``; reading again is safe.
     func kinds(registeredBy identity: String) async throws(StoreError) -> [KindDescription]

@@ -37,7 +37,8 @@ extension Row {
 }
 
 extension Argument {
-    /// The lowest and the highest of some numbers, with which a statement reads only the partitions between them (S5).
+    /// The lowest and the highest number of the jobs. A statement with both reads only the partitions between them
+    /// (S5).
     static func bounds(_ jobs: some Sequence<JobID>) -> (low: Argument, high: Argument) {
         (.job(jobs.min()), .job(jobs.max()))
     }

@@ -193,8 +193,8 @@ extension Writer {
         return claimed
     }
 
-    /// The statements that start these jobs. Most claims are in one range of history, and read its partition directly: a
-    /// search for each job's partition would cost as much as finding the job.
+    /// The statements that start these jobs. The jobs of most claims are in one range of history, and the statements
+    /// read its partition directly: finding the partition of each job would cost as much as finding the job.
     private func start(of jobs: [Candidate]) throws(PostgresError) -> [Statement] {
         guard let lowest = jobs.lazy.map(\.job.rawValue).min(), let range = try range(containing: lowest),
             jobs.allSatisfy({ range.contains($0.job.rawValue) })
@@ -217,7 +217,7 @@ extension Writer {
             "SELECT lane, steady_ms FROM halyard.ready WHERE job = $1::bigint FOR UPDATE SKIP LOCKED")
         static let start = start(from: "job")
 
-        /// A partition with an open job is not dropped.
+        /// Naming a partition is safe: a partition with an open job is not dropped.
         static func start(from job: String) -> [Statement] {
             HotTable.running.halves { name, half in start(from: job, into: name, half) }
         }

@@ -18,7 +18,7 @@ extension Writer {
     /// How long a daemon's wish for slots counts. One that waits for slots claims again before it is over.
     private static let wishLength = Duration.seconds(20)
 
-    /// Asks how the slots of all queues are divided between daemons, together with the next statement.
+    /// Reads how the slots of all queues are divided between daemons, in one round trip with the next statement.
     func putOffShares() throws(PostgresError) -> Answer { try connection.putOff(Statements.read) }
 
     /// The shares of all queues in the answer to ``putOffShares()``.
@@ -42,7 +42,7 @@ extension Writer {
     }
 
     /// The number of jobs that this life may start in a queue now. Takes more slots of the queue's limit if it has too
-    /// few, and gives some back if another daemon waits for them, or if a daemon may have only fewer now.
+    /// few, and gives some back if another daemon waits for them, or if the limit per daemon was lowered.
     func claimable(
         _ queue: Int64, _ share: QueueShare?, slots: Int, _ holder: HolderID
     ) throws(PostgresError) -> Int {

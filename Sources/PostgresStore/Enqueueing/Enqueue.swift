@@ -38,7 +38,7 @@ extension Writer {
         decisions.reserveCapacity(graphs.count)
         for (index, graph) in graphs.enumerated() {
             precondition(!graph.jobs.isEmpty, "a graph has at least one job")
-            // A search for dependents begins as many numbers before the job.
+            // The search for dependents begins `maxJobs` numbers before a job, so a larger graph would hide some.
             precondition(graph.jobs.count <= Submission.maxJobs, "a graph has too many jobs")
             var decision = decide(graph, keys.known, existing, homes, now: now)
             if let key = graph.key, case .accepted = decision {
@@ -169,7 +169,8 @@ extension Writer {
 
     /// Takes consecutive numbers.
     ///
-    /// - Parameter rangeEnd: The end of a range of history that the numbers of jobs may be in; nil for other numbers.
+    /// - Parameter rangeEnd: For numbers of jobs, the end of the current range of history as far as it is known; nil
+    ///   for other numbers.
     func take(_ count: Int64, from sequence: String, rangeEnd: Int64? = nil) throws(PostgresError) -> Int64 {
         let rows = try run(Statements.take, .text(sequence), .integer(count), .integer(rangeEnd))
         guard let first = rows.first?.integer(0) else {

@@ -9,7 +9,8 @@ struct Homes {
     fileprivate var known: Set<String> = []
     /// The daemons that keep the results of existing jobs.
     fileprivate var ofResults: [JobID: String] = [:]
-    /// The daemons of jobs that new jobs repeat. A file from before a move (`halyard move`) does not name its daemon.
+    /// The daemons of jobs that new jobs repeat. The name of a file that was sent before a `halyard move` does not
+    /// contain its daemon.
     fileprivate var ofRepeated: [JobID: String] = [:]
     /// The kinds that read no files of their dependencies.
     fileprivate var withoutFiles: Set<String> = []

@@ -50,9 +50,10 @@ extension Writer {
         let outcomes = Dictionary(jobs.map { ($0.job, $0.outcome) }, uniquingKeysWith: { first, _ in first })
         let homes = Dictionary(
             jobs.compactMap { job in job.home.map { (job.job, $0) } }, uniquingKeysWith: { first, _ in first })
-        // The transaction may be older than the partition of a dependent that it has just waited for (N7).
+        // The server process may not know the partition of a dependent yet whose transaction it has just waited for
+        // (N7).
         try putOff(Statements.learnOfRanges)
-        // A job depends on older jobs and on jobs of its own graph.
+        // A job depends only on older jobs and on jobs of its own graph.
         let oldest = Argument.integer(jobs.map(\.job.rawValue).min().map { $0 - Int64(Submission.maxJobs) })
         let edges = try run(Statements.edges, .jobs(jobs.map(\.job)), oldest, oldest).map { row in
             Edge(
@@ -187,10 +188,10 @@ extension Writer {
     }
 
     private enum Statements {
-        /// Takes a lock that the transaction does not have.
+        /// Takes a lock that the transaction does not have, so that its process learns of new partitions.
         static let learnOfRanges = Statement("SELECT pg_relation_size('halyard.schema_version')")
-        /// The second condition selects partitions. A disjunction, so that it is not used to search an index: a search by
-        /// dependents would pass all edges since then.
+        /// The second condition selects partitions. It is a disjunction, so that the server does not search an index
+        /// with it: a search by dependents would read all later edges.
         static let edges = Statement(
             """
             SELECT dependency, condition, dependent

@@ -1,7 +1,7 @@
 import Jobs
 
-/// The files and the program's values in inputs, for `halyard.enqueue`: as `SpooledFile`, `Homes` and `ProgramDefinition`
-/// judge them.
+/// The checks of files and of program arguments for `halyard.enqueue`. They give the same answers as `SpooledFile`,
+/// `Homes` and `ProgramDefinition`.
 extension Migration {
     static let enqueueFiles = [homes, programs]
 

@@ -38,7 +38,7 @@ extension Migration {
         END $$;
         """
 
-    /// The lock keeps the row from being deleted, and so the job from changing its state, but not from being cancelled.
+    /// The lock keeps the row from being deleted, so the job cannot change its state. It can still be cancelled.
     private static func lock(_ table: String, _ column: String, isHistory: Bool = false) -> String {
         """
         SELECT coalesce(jsonb_object_agg(locked.job, locked.outcome), '{}')
@@ -51,7 +51,7 @@ extension Migration {
         """
     }
 
-    /// How long a caller may be idle in its transaction while ends of attempts wait for it.
+    /// How long a caller may be idle in a transaction that the end of an attempt waits for.
     private static let longestIdle = "10s"
 
     private static let existing = """

@@ -3,15 +3,15 @@ import PostgreSQL
 
 extension Connection {
     /// Creates the schema, or migrates an older one, in one transaction. Migrations of several daemons wait for each
-    /// other; if one fails, the schema stays as it was. A newer schema that this release may use stays as it is, so that
-    /// daemons are upgraded one after the other.
+    /// other; if one fails, the schema is unchanged. A newer schema that this release may use is unchanged too, so that
+    /// daemons can be upgraded one after the other.
     ///
-    /// A migration needs all tables of an older schema for itself. It takes their locks at once or begins again, so that it
-    /// neither stops the daemons while it waits for one reader nor ends in a deadlock with them.
+    /// A migration locks all tables of an older schema exclusively. It gets all locks at once, or begins again, so that
+    /// it neither stops the daemons while it waits for one reader nor causes a deadlock with them.
     ///
-    /// - Parameter migrations: All migrations, which only tests extend.
-    /// - Throws: ``PostgresOpenError``, such as `schemaTooNew`, or `unreachable` if the tables could not be had within a
-    ///   minute.
+    /// - Parameter migrations: All migrations; only tests add some.
+    /// - Throws: ``PostgresOpenError``, such as `schemaTooNew`, or `unreachable` if the tables could not be locked
+    ///   within a minute.
     func migrate(_ migrations: [Migration] = Migration.all) throws(PostgresOpenError) {
         let current = migrations.last!.version
         let deadline = ContinuousClock.now + .seconds(60)
@@ -26,7 +26,7 @@ extension Connection {
                 guard isLocked, ContinuousClock.now < deadline else {
                     throw PostgresOpenError(error, server: server)
                 }
-                // Daemons that wait for each other's migrations try at different times.
+                // A random pause lets daemons that wait for each other's migrations try at different times.
                 usleep(.random(in: 20_000...100_000))
             }
         }
@@ -112,7 +112,7 @@ extension Connection {
         return schema.version >= current
     }
 
-    /// Refuses a database whose schema is not that of this release, which could not read all of it.
+    /// Refuses a database whose schema is not that of this release, since a move must read all of it.
     func requireOwnSchema() throws(PostgresOpenError) {
         guard let found = try schema() else { throw .missing(server: server) }
         guard try isUsable(found) else {
@@ -132,7 +132,7 @@ extension Connection {
 
 /// The versions of a schema in the table `schema_version`, whose columns are the same in every release.
 struct SchemaVersion {
-    /// The last migration.
+    /// The number of the last migration.
     let version: Int64
     /// The oldest version whose release may use the schema.
     let oldest: Int64

@@ -2,24 +2,24 @@ extension Migration {
     /// The tables of history, whose rows stay until they are pruned. Each is partitioned by the numbers of jobs, so that
     /// pruning a whole range drops a partition of each and leaves no deleted rows.
     ///
-    /// - N1: Ranges are added at the end, before the sequence reaches them. Adding one waits for nobody: there is no
-    ///   default partition, whose rows it would have to check under a lock that a `pg_dump` delays.
-    /// - N2: A transaction that takes a number beyond the last range adds the range itself. So each number has one.
+    /// - N1: Ranges are added at the end, before the sequence reaches them. Adding a range waits for no reader: there
+    ///   is no default partition, whose rows the server would have to check under a lock that a `pg_dump` delays.
+    /// - N2: A transaction that takes a number beyond the last range adds the range itself. So each number has a range.
     /// - N3: A range is closed when every transaction that may insert a job of it has ended. Only a closed range is
     ///   dropped, with all its partitions in one transaction.
-    /// - N4: `range.pruned` counts the jobs that were deleted one by one. A transaction that drops a range has counted its
-    ///   jobs before, and its counts are right if `pruned` has not changed since.
-    /// - N5: The row of a dropped range stays until its keys and graphs are deleted, which any later prune continues.
-    /// - N6: Jobs that are enqueued together are in one range, unless they are more than a range has. Jobs on both sides of
-    ///   an end would keep two ranges from being dropped.
+    /// - N4: `range.pruned` counts the jobs that were deleted one by one. The jobs of a range are counted before the
+    ///   transaction that drops it, and the counts are right if `pruned` has not changed since.
+    /// - N5: The row of a dropped range stays until its keys and graphs are deleted. If a prune is interrupted, any
+    ///   later prune continues.
+    /// - N6: Jobs that are enqueued together are in one range, unless there are more jobs than a range can have. Jobs
+    ///   on both sides of a boundary would keep two ranges from being dropped.
     /// - N7: A server process may see the rows of a transaction before it learns that the transaction has attached a
-    ///   partition, which it does when it takes a lock that it does not have, and then misses rows of the partition. So a
-    ///   range is published by a later transaction, and only a
-    ///   published range gets rows. A transaction that adds a range for its own jobs (N2) excludes all others that write
-    ///   jobs until it has ended.
+    ///   partition, and then miss rows of the partition. It learns this when it takes a lock that it does not have yet.
+    ///   So a later transaction publishes the range, and only a published range gets rows. A transaction that adds a
+    ///   range for its own jobs (N2) keeps all others from writing jobs until it has ended.
     static let historyTables = ["job", "done", "dependency", "attempt"]
 
-    /// How often numbers are taken for jobs that must be in one range (N6): the next range may not exist yet.
+    /// The number of tries to take numbers in one range (N6). The first fails if the next range does not exist yet.
     static let rangeTries = 2
 
     static let ranges = """

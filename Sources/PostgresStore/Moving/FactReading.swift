@@ -10,7 +10,7 @@ extension Connection {
             SET LOCAL cursor_tuple_fraction = 1;
             DECLARE halyard_move NO SCROLL CURSOR FOR \(Self.select(table))
             """)
-        // A prepared statement keeps the columns of its first answer, so each table has its own.
+        // A prepared statement keeps the columns of its first answer, so each table needs its own statement.
         let many = Statement("FETCH \(table.rowsMayBeLarge ? 200 : FactBatch.maxRows) FROM halyard_move")
         let few = Statement("FETCH 8 FROM halyard_move")
         var batch = FactBatch(table)
@@ -36,14 +36,14 @@ extension Connection {
                     batch = FactBatch(table)
                 }
             }
-            // All rows of an answer are in memory.
+            // All rows of an answer are in memory, so large rows are fetched a few at a time.
             areLarge = bytes > rows.count << 16
         }
         if batch.count > 0 { try body(batch) }
         try run("CLOSE halyard_move")
     }
 
-    /// Returns the statement that reads a table. Columns without an expression of their own have the same name here.
+    /// Returns the statement that reads a table. A column without an expression has the same name in the database.
     static func select(_ table: Facts) -> String {
         let source = Source.of(table)
         let columns = table.columns.map { column in
@@ -56,7 +56,7 @@ extension Connection {
     private struct Source {
         var rows: String
         var order: String
-        /// The expressions of columns that have another name here.
+        /// The expressions of columns that have another name in the database.
         var columns: [String: String] = [:]
 
         static func of(_ table: Facts) -> Source {
@@ -155,8 +155,8 @@ extension Connection {
 
     /// The clock of the database.
     ///
-    /// - Parameter isOwn: Whether callers control the clock, as tests do; otherwise it is the server's, whose scale is its
-    ///   time.
+    /// - Parameter isOwn: Whether callers control the clock, as tests do. Otherwise it is the server's clock, whose
+    ///   time needs no conversion.
     func moveClock(isOwn: Bool) throws(PostgresError) -> MoveClock {
         let row = try run(
             """

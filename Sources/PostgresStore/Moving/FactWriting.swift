@@ -5,7 +5,7 @@ import PostgreSQL
 /// Inserts rows of ``Facts``.
 final class FactWriting {
     private let connection: Connection
-    /// The difference to subtract from a moment on the wall clock.
+    /// The difference to subtract from a time of the wall clock to get a time on the steady scale.
     private let skew: Int64
     /// The identity of the daemon whose home has the files of the jobs; nil if every daemon can read them.
     private let home: String?
@@ -61,7 +61,7 @@ final class FactWriting {
         try connection.run("COMMIT")
     }
 
-    /// Continues the numbers of jobs and graphs, and adds the ranges of history for the jobs to come (N1).
+    /// Sets the next numbers of jobs and graphs, and adds the ranges of history for all jobs (N1).
     private func prepareTables(_ batch: FactBatch) throws {
         guard let job = batch["next_job"].integers[0], let graph = batch["next_graph"].integers[0] else { return }
         let width = Int64(PostgresStoreOptions.usualRangeJobs)
@@ -89,7 +89,7 @@ final class FactWriting {
         try addTallies(subjects, at: Array(repeating: 0, count: batch.count), batch)
     }
 
-    /// Adds counts as sums of all transactions before the first.
+    /// Adds counts as sums that are older than every transaction.
     private func addTallies(_ subjects: [Int64?], at: [Int64?], _ batch: FactBatch) throws {
         try insert(
             [
@@ -155,7 +155,7 @@ final class FactWriting {
                 column($0, batch, rows)
             } + [column("id", batch, rows, as: "job"), ("lane", .integers(rows.map { lanes[$0] }), "bigint")]
         if state == .blocked { columns.append(column("pending", batch, rows)) }
-        // There are no floors yet, so the first transaction is as good as any (S2).
+        // There are no floors yet, so any number of a transaction is valid (S2).
         if state == .ready { columns.append(("txid", .integers(rows.map { _ in Int64(1) }), "bigint")) }
         try insert(columns, into: state.name)
     }
@@ -183,7 +183,7 @@ final class FactWriting {
 
     // MARK: Statements
 
-    /// A column of the database with its values and their type.
+    /// A column of a table in the database, with its values and their type.
     private typealias Column = (name: String, values: Argument, type: String)
 
     private func column(_ name: String, _ batch: FactBatch, _ rows: [Int]? = nil, as other: String? = nil) -> Column {
@@ -198,7 +198,7 @@ final class FactWriting {
         return (other ?? name, .integers(integers), "bigint")
     }
 
-    /// Inserts all columns of a batch, some of which have another name in the database.
+    /// Inserts all columns of a batch. Some columns have another name in the database.
     private func insert(
         _ batch: FactBatch, into table: String, _ names: [String: String] = [:],
         adding constants: [(name: String, value: Argument)] = []

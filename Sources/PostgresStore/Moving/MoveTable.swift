@@ -3,14 +3,15 @@ import Jobs
 import Moving
 import PostgreSQL
 
-/// The marks of a move in a database: the table `halyard.move`, which exists only then, and triggers that refuse the rows of
-/// daemons and of new jobs, also those of older releases and of other programs.
+/// The mark of a move in a database: the table `halyard.move`, which exists only in a marked database, and triggers
+/// that refuse new daemons and, if the jobs were moved away, new jobs. The triggers also stop older releases and other
+/// programs.
 extension Connection {
-    /// What a mark says about its database.
+    /// The role of a marked database in its move.
     enum MoveRole: String { case moved, unfinished }
 
-    /// Writes the mark, in the running transaction. The database accepts no daemon then, and no new jobs if they were moved
-    /// away.
+    /// Writes the mark, in the running transaction. The database then accepts no daemon, and no new jobs if its jobs
+    /// were moved away.
     func writeMark(_ mark: MoveMark, _ role: MoveRole) throws(PostgresError) {
         let words =
             switch role {
@@ -72,7 +73,7 @@ extension Connection {
         )
     }
 
-    /// Refuses a database that a move has marked, or is working on.
+    /// Refuses a database that a move has marked or is using.
     func refuseMoved() throws(PostgresOpenError) {
         var found: (mark: (role: MoveRole, mark: MoveMark)?, isFree: Bool)
         var looks = 0
@@ -109,7 +110,7 @@ extension Connection {
         if isOpen { _ = try? run("ROLLBACK; SELECT pg_advisory_unlock_all()") }
     }
 
-    /// Refuses a database whose daemons live.
+    /// Refuses a database that has living daemons.
     func refuseDaemons() throws {
         let lives = try run(
             """
@@ -122,7 +123,7 @@ extension Connection {
         if names.isEmpty { return }
         throw MoveFailure(
             .busy,
-            "\(names.count == 1 ? "A daemon runs" : "\(names.count) daemons run") jobs of \(server). Stop \(names.count == 1 ? "it" : "them") first (systemctl stop halyard); one that has crashed counts until its lease ends.",
+            "\(names.count == 1 ? "A daemon runs" : "\(names.count) daemons run") jobs of \(server). Stop \(names.count == 1 ? "it" : "them") first (systemctl stop halyard); a crashed daemon counts until its lease ends.",
             details: names)
     }
 }

@@ -2,8 +2,8 @@ import Jobs
 import Moving
 import PostgreSQL
 
-/// A database of a server from which jobs are moved. An advisory lock keeps daemons out; from ``settle()`` on, one transaction
-/// keeps every change out, and sees one state.
+/// A database of a server from which jobs are moved. An advisory lock keeps daemons out. After ``settle()``, one
+/// transaction prevents all changes, and reads one snapshot.
 package final class PostgresMoveSource: MoveSource {
     package let place: String
     package let key: String
@@ -15,7 +15,7 @@ package final class PostgresMoveSource: MoveSource {
 
     /// Connects, and reserves the database.
     ///
-    /// - Parameter clock: The clock that counts instead of the server's, for tests.
+    /// - Parameter clock: A clock that replaces the server's clock, for tests; nil to use the server's clock.
     /// - Throws: ``PostgresOpenError``, or ``MoveFailure`` if something uses the database.
     package init(_ url: String, options: PostgresStoreOptions, clock: (any StoreClock)? = nil) throws {
         self.url = url
@@ -48,7 +48,7 @@ package final class PostgresMoveSource: MoveSource {
     package func settle() throws {
         try rescue()
         try lock()
-        // A daemon may have begun before the lock.
+        // A daemon may have begun before the tables were locked.
         try connection.refuseDaemons()
         if try connection.run("SELECT 1 FROM halyard.running LIMIT 1").count > 0 {
             throw MoveFailure(.busy, "Jobs of \(place) were started meanwhile. Stop all daemons, then move again.")
@@ -84,8 +84,8 @@ package final class PostgresMoveSource: MoveSource {
         writer.forgetChanges()
     }
 
-    /// Begins the transaction that sees one state and keeps changes out. The tables are locked in the order in which the
-    /// others lock them, so that none of them waits for this transaction while it waits for them.
+    /// Begins the transaction that reads one snapshot and prevents changes. It locks the tables in the order of all
+    /// other transactions, to avoid deadlocks.
     private func lock() throws {
         for isLast in [false, false, true] {
             do throws(PostgresError) {
@@ -117,7 +117,7 @@ package final class PostgresMoveSource: MoveSource {
 
     package func read(_ table: Facts, _ body: (FactBatch) throws -> Void) throws { try connection.read(table, body) }
 
-    /// The jobs that only other daemons can run or whose results they keep, since they have the files.
+    /// The jobs that are bound to other daemons, or whose result files other daemons have.
     ///
     /// - Parameter home: The identity of the daemon whose files stay with the jobs; nil for none.
     /// - Returns: The number of such jobs, by the name of the daemon.
@@ -149,16 +149,16 @@ package final class PostgresMoveSource: MoveSource {
 }
 
 extension Link {
-    /// A connection for a move, whose statements may take long.
+    /// A connection for a move, with a long timeout, since statements of a move may take hours.
     static func toMove(_ url: String, _ options: PostgresStoreOptions) -> Link {
         Link(to: url, name: "halyard move", options: options, answerTimeout: .seconds(6 * 3600))
     }
 }
 
 extension Connection {
-    /// Limits of the server for other sessions, which would end a move of many jobs.
+    /// Removes the limits that the server may set for sessions, since they could end a move of many jobs.
     static let settingsForMove = "SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0"
 
-    /// Identifies the database, also on another server.
+    /// The identity of the database. A copy on another server has the same identity.
     func identity() throws(PostgresError) -> String { try run("SELECT identity FROM halyard.settings")[0].string(0) }
 }

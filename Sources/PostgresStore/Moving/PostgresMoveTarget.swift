@@ -2,8 +2,8 @@ import Jobs
 import Moving
 import PostgreSQL
 
-/// A database of a server to which jobs are moved. An advisory lock keeps daemons out; if the process dies, the mark in the
-/// database does.
+/// A database of a server to which jobs are moved. An advisory lock keeps daemons out. If the process dies, the mark in
+/// the database still keeps them out.
 package final class PostgresMoveTarget: MoveTarget {
     package let place: String
     package let content: MoveContent
@@ -12,7 +12,7 @@ package final class PostgresMoveTarget: MoveTarget {
     private let isClockOwn: Bool
     private let sharesSpool: Bool
     private var writing: FactWriting?
-    /// The identity of the daemon whose home has the files of the jobs; nil if they have none.
+    /// The identity of the daemon whose home has the files of the jobs; nil if the jobs have no files.
     package var home: String?
 
     /// Connects, and reserves the database.
@@ -82,7 +82,8 @@ package final class PostgresMoveTarget: MoveTarget {
                     WHERE  id = 1
                     """), [.text(clock.boot), .integer(clock.origin), .integer(clock.skew), .integer(clock.seen)])
         }
-        // The mark is durable. What a crash of the server loses is copied again, and the last commits are durable too.
+        // The mark is durable. Rows that a crash of the server loses are copied again, and the last commits are durable
+        // too.
         try connection.run("COMMIT; SET synchronous_commit = off")
         writing = FactWriting(
             connection, skew: isClockOwn ? clock.skew : 0, home: home, sharesSpool: sharesSpool)
@@ -92,7 +93,7 @@ package final class PostgresMoveTarget: MoveTarget {
     private func setAside(_ now: Timestamp) throws {
         let time = now.iso8601.lowercased().filter { $0.isNumber || $0 == "t" }
         var name = "halyard_moved_\(time)"
-        // Nothing is ever replaced.
+        // An older schema of this name must not be replaced.
         var number = 2
         while try connection.run("SELECT to_regnamespace('\(name)') IS NOT NULL")[0].string(0) == "t" {
             name = "halyard_moved_\(time)_\(number)"
@@ -107,12 +108,12 @@ package final class PostgresMoveTarget: MoveTarget {
 
     package func complete() throws {
         if let home { try connection.run(Self.bindReaders(to: home)) }
-        // Otherwise the daemons' first statements would have no idea how large the tables are.
+        // Without statistics, the server would plan the daemons' first statements badly.
         try connection.run("ANALYZE")
     }
 
-    /// Binds the open jobs that may read a result file to the daemon that has it, as the end of the dependency would have
-    /// done.
+    /// Binds open jobs that may read a result file to the daemon that has the file. Normally, the end of the
+    /// dependency does this.
     private static func bindReaders(to home: String) -> String {
         let bound = """
             (SELECT DISTINCT lane.id, bound.id AS new

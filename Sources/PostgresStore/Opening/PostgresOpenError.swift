@@ -72,7 +72,7 @@ extension PostgresOpenError: CustomStringConvertible {
         case .moved(let server, let place, let at):
             "The jobs of the database on \(server) were moved to \(place) at \(at.iso8601). Use that database (the key database, or --database), or move the jobs back with \"halyard move\"."
         case .unfinishedMove(let server, let place):
-            "A move of jobs from \(place) to the database on \(server) has not ended. Repeat the command \"halyard move\", or go on with \(place) and drop the schema halyard on \(server)."
+            "A move of jobs from \(place) to the database on \(server) has not ended. Repeat the command \"halyard move\", or continue to use \(place) and drop the schema halyard on \(server)."
         case .beingMoved(let server):
             "The jobs of the database on \(server) are being moved with \"halyard move\". Start again when that command has ended."
         case .noThread(let code):

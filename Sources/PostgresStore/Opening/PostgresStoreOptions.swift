@@ -22,8 +22,8 @@ public struct PostgresStoreOptions: Sendable {
     /// How long a half must have been empty before its storage is released. A transaction that reads a hot table for the
     /// first time later than this after its snapshot may miss open jobs. Default: one minute.
     public var rotationGrace = Duration.seconds(60)
-    /// The minimum number of jobs in a range of history, which is dropped as a whole when all its jobs are pruned. If many
-    /// jobs are kept, new ranges are larger. Default: 500,000.
+    /// The minimum number of jobs in a range of history. A range is dropped as a whole when all its jobs are pruned. If
+    /// many jobs are kept, new ranges are larger. Default: 500,000.
     public var rangeJobs = usualRangeJobs
 
     static let usualRangeJobs = 500_000

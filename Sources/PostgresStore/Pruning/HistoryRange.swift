@@ -8,9 +8,9 @@ struct HistoryRange: Sendable {
     var below: JobID
     /// Whether all its numbers are taken.
     var isFull: Bool
-    /// Whether no transaction adds jobs to it any more (N3).
+    /// Whether no transaction can add jobs to it any more (N3).
     var isClosed: Bool
-    /// Whether no jobs with lower numbers are left.
+    /// Whether this is the range with the lowest numbers.
     var isOldest: Bool
 }
 
@@ -38,8 +38,8 @@ extension Reader {
 
     /// Counts the jobs of a closed range.
     ///
-    /// - Returns: Nil if a job is open or not wanted, or a graph is not wanted or has jobs in another range, or a later
-    ///   job depends on one of the range. Not all of its jobs can be pruned then.
+    /// - Returns: Nil if not all jobs can be pruned: a job is open or not wanted, a graph is not wanted or has jobs in
+    ///   another range, or a later job depends on a job of the range.
     func contents(of range: HistoryRange, _ request: PruneRequest) throws(PostgresError) -> RangeContents? {
         let (first, below) = (Argument.job(range.first), Argument.job(range.below))
         guard let row = try run(Statements.pruned, first).first else { return nil }
@@ -50,7 +50,7 @@ extension Reader {
         for job in [range.first, JobID(range.below.rawValue - 1)] {
             if try run(Statements.divided, .job(job), first, below).count > 0 { return nil }
         }
-        // Both tables are read in the order of their numbers.
+        // Reading both tables in the order of their numbers is fastest, so merge joins are allowed.
         try run(Statements.allowMerges)
         var contents = RangeContents(pruned: row.integer(0))
         var isWanted = true
@@ -70,8 +70,8 @@ extension Reader {
         return contents
     }
 
-    /// Returns the transactions that have used the tables of history, or the range's partitions, and are still open. A
-    /// drop would wait for them.
+    /// Returns the open transactions that have used the tables of history, or the range's partitions. A drop would wait
+    /// for them.
     func users(of range: HistoryRange) throws(PostgresError) -> Set<String> {
         Set(try run(Statements.users, .job(range.first)).map { $0.string(0) })
     }

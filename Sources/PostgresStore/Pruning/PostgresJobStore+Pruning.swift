@@ -2,8 +2,9 @@ import Jobs
 import PostgreSQL
 
 extension PostgresJobStore {
-    /// Looks for the jobs on a connection that reads, so that a long walk does not hold up the writer. A step sees the jobs
-    /// of one range of history. If it begins above the range and all jobs of the range can be deleted, it drops the range.
+    /// Looks for the jobs on a connection that only reads, so that a long search does not delay the writer. A step
+    /// covers one range of history at most. If it covers the whole range and all jobs can be deleted, it drops the
+    /// range.
     public func prune(_ request: PruneRequest, below: JobID?, limit: Int) async throws(StoreError) -> PruneStep {
         if below == nil { try await clearDroppedRanges() }
         let found = try await listing.perform { (reader) throws(PostgresError) in try reader.range(below: below) }
@@ -32,13 +33,13 @@ extension PostgresJobStore {
             step.deleted += deleted
             step.keptByDependents += kept
         }
-        // The last graph may begin in the next range (N6).
+        // The last graph of the walk may begin in the range below this one (N6).
         if found.isAtEnd { step.next = range.isOldest ? nil : min(found.lowest, range.first) }
         return step
     }
 
-    /// The pauses between the attempts to drop a range. After them its rows are deleted one by one, and a later prune
-    /// drops the empty range.
+    /// The pauses before the attempts to drop a range. After the last attempt, the rows are deleted one by one, and a
+    /// later prune drops the empty range.
     private static let pauses: [Duration] = [10, 40, 160, 640].map { .milliseconds($0) }
 
     /// Drops a range whose numbers are all taken.
@@ -55,11 +56,11 @@ extension PostgresJobStore {
         guard let contents = found else { return nil }
         var users = try await listing.perform { (reader) throws(PostgresError) in try reader.users(of: range) }
         for pause in Self.pauses {
-            // A cancelled prune makes its attempts without pauses.
+            // Losing this error is harmless: a cancelled prune makes its attempts without pauses.
             try? await Task.sleep(for: pause)
             let before = users
             users = try await listing.perform { (reader) throws(PostgresError) in try reader.users(of: range) }
-            // Others would wait behind an attempt that cannot succeed.
+            // Skips an attempt that cannot succeed, since other transactions would wait behind it.
             if !users.isDisjoint(with: before) { continue }
             switch try await bulk.perform({ (writer) throws(PostgresError) in try writer.drop(range, contents) }) {
             case .dropped: return contents.jobs
@@ -70,7 +71,7 @@ extension PostgresJobStore {
         return nil
     }
 
-    /// Deletes what dropped ranges have left, also those of a prune that was cut off.
+    /// Deletes the rows that remain of dropped ranges, also after a prune that was interrupted.
     private func clearDroppedRanges() async throws(StoreError) {
         while try await bulk.perform({ (writer) throws(PostgresError) in try writer.clearDroppedRange() }) {}
     }

@@ -110,8 +110,8 @@ extension PruneRequest {
 }
 
 extension Writer {
-    /// Deletes units row by row that a reader found to be final, in the reader's order. A final state never changes, so
-    /// this checks only for dependents.
+    /// Deletes units that a reader found to be final, row by row, in the reader's order. A final state never changes,
+    /// so this checks only for dependents.
     ///
     /// - Returns: How many jobs were deleted, and how many stay because other jobs depend on them.
     func prune(_ units: [PruneUnit]) throws(PostgresError) -> (deleted: Int, kept: Int) {
@@ -140,7 +140,7 @@ extension Writer {
                 jobs.append(row.job(2))
                 hasDependencies = hasDependencies || row.integer(3) > 0
             }
-            // At once, since the edges of later units lead to this one.
+            // Deletes the edges at once, since they lead to later units, whose check for dependents must not find them.
             if hasDependencies { try run(Statements.deleteEdges, .job(unit.first), .job(unit.last)) }
             pruned.append(unit)
         }

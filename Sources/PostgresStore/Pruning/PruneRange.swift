@@ -22,8 +22,8 @@ extension Writer {
         try run(Statements.close, .job(range.first)).first?.boolean(0) ?? false
     }
 
-    /// Drops a closed range with its results, attempts and edges. Its keys and graphs follow, in transactions of their own
-    /// (``clearDroppedRange()``), since all others wait for this one.
+    /// Drops a closed range with its results, attempts and edges. Other transactions delete its keys and graphs later
+    /// (``clearDroppedRange()``), since all writers wait for this one.
     func drop(_ range: HistoryRange, _ contents: RangeContents) throws(PostgresError) -> RangeDrop {
         let answer = try run(
             Statements.drop, .job(range.first), .integer(contents.pruned), .integer(contents.graphs?.lowerBound),
@@ -72,7 +72,7 @@ extension Writer {
     private enum Statements {
         static let close = Statement("SELECT halyard.close_range($1::bigint)")
         static let drop = Statement("SELECT halyard.drop_range($1::bigint, $2::bigint, $3::bigint, $4::bigint)")
-        /// Another daemon may be at the first one.
+        /// Skips a range that another daemon is clearing.
         static let dropped = Statement(
             """
             SELECT   first, below, first_graph, last_graph, first_key
@@ -94,7 +94,7 @@ extension Writer {
             """)
         static let passGraphs = Statement(
             "UPDATE halyard.range SET first_graph = $2::bigint WHERE first = $1::bigint")
-        /// A key before the range may have jobs in it.
+        /// A key whose first job is before the range may also have jobs in the range.
         static let keys = Statement(
             """
             SELECT   first_job
@@ -108,7 +108,7 @@ extension Writer {
             ORDER BY first_job
             LIMIT    $4::bigint
             """)
-        /// A key whose other jobs are in another range stays.
+        /// Keeps a key that still has jobs in another range.
         static let deleteKeys = Statement(
             """
             DELETE FROM halyard.idempotency

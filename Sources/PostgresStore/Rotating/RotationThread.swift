@@ -1,7 +1,8 @@
 import PostgreSQL
 import Synchronization
 
-/// The thread of a ``Rotor``. The work of jobs and the renewals of lives lead to looks, so a store without a daemon makes none.
+/// The thread of a ``Rotor``. It looks when jobs are worked on or a life is renewed, so a store without a daemon makes
+/// no looks.
 final class RotationThread: Sendable {
     private let thread: RequestThread<Rotor>
     private let pause: Duration

@@ -60,7 +60,7 @@ final class Rotor {
                 try link.connection().run("\(timeout); SELECT halyard.publish_ranges()")
             }
         } catch {
-            // The next look tries again, and an enqueue that needs a range adds it (N2).
+            // Losing this error is harmless: the next look tries again, and an enqueue that needs a range adds it (N2).
             guard error.sqlState == SQLState.lockTimeout || error.isConflict else { throw error }
         }
     }

@@ -13,8 +13,8 @@ enum PinnedPlans {
         ("enable_bitmapscan", "off"), ("enable_hashjoin", "off"), ("enable_mergejoin", "off"),
     ]
 
-    /// Statements that make the settings.
+    /// Statements that apply the settings.
     static let sql = settings.map { "SET LOCAL \($0) = \($1);" }.joined(separator: " ")
-    /// The same as columns of a `SELECT`, so that it can be prepared.
+    /// The same settings as columns of a `SELECT`, which can be prepared.
     static let calls = settings.map { "set_config('\($0)', '\($1)', true)" }.joined(separator: ", ")
 }

@@ -131,7 +131,7 @@ final class Writer {
 
     /// Commits the transaction. If the connection breaks meanwhile, it is unknown whether the transaction is stored.
     ///
-    /// - Throws: `PostgresError`; with `isOfEarlierStatement`, it is not stored.
+    /// - Throws: `PostgresError`; if `isOfEarlierStatement` is true, the transaction is not stored.
     func commit() throws(PostgresError) {
         try connection.run(Statements.commit)
         memoryAtBegin = memory
@@ -216,7 +216,7 @@ final class Writer {
         static let commit = Statement("COMMIT")
         static let shareAdding = adding("pg_advisory_xact_lock_shared", lockTimeout: "10s")
         static let excludeAdding = adding("pg_advisory_xact_lock", lockTimeout: "1s")
-        /// A statement of its own: one that takes a lock sees what was stored before it waited.
+        /// A separate statement: a statement that waits for a lock sees only the data from before its wait.
         static let facts = Statement(
             """
             SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, settings.version,
@@ -235,8 +235,8 @@ final class Writer {
             WHERE  id = 1
             """)
 
-        /// Makes the transaction's settings and takes the lock of those that add jobs. The server ends a transaction whose
-        /// daemon is frozen or cut off: its locks would stop the others.
+        /// Applies the transaction's settings, and takes the lock of transactions that add jobs. The server ends a
+        /// transaction whose daemon is frozen or cut off: its locks would stop the other daemons.
         private static func adding(_ lock: String, lockTimeout: String) -> Statement {
             Statement(
                 """

@@ -25,7 +25,7 @@ extension Connection {
         if batch.count > 0 { try body(batch) }
     }
 
-    /// Returns the statement that reads a table. Columns without an expression of their own have the same name here.
+    /// Returns the statement that reads a table. A column without an expression has the same name in the database.
     static func select(_ table: Facts) -> SQL {
         let source = Source.of(table)
         let columns = table.columns.map { column in source.columns[column.name] ?? "\"\(column.name)\"" }
@@ -35,7 +35,7 @@ extension Connection {
     private struct Source {
         var rows: String
         var order: String
-        /// The expressions of columns that have another name here.
+        /// The expressions of columns that have another name in the database.
         var columns: [String: String] = [:]
 
         static func of(_ table: Facts) -> Source {
@@ -78,7 +78,8 @@ extension Connection {
             }
         }
 
-        /// A final job keeps the moment at which it became ready, which nobody reads.
+        /// The row of a final job still contains the moment at which the job became ready. Nothing reads it, so it is
+        /// not moved.
         private static let jobs: Source = {
             let own = [
                 "state", "priority", "node", "dependencies", "pending", "attempt", "tries", "rescues", "enqueued_ms",

@@ -8,9 +8,9 @@ final class FactWriting {
         let statement: RowStatement
         /// The columns of the batch, in the order of the parameters.
         let columns: [FactColumn]
-        /// The names of columns one of which must not be NULL; otherwise there is no row.
+        /// The column that must not be NULL for a row to be inserted; nil to insert every row.
         let condition: String?
-        /// The column whose value a row must have, with the value.
+        /// A column and the value that it must have for a row to be inserted.
         let filter: (column: String, value: Int64)?
     }
 
@@ -151,7 +151,7 @@ final class FactWriting {
 }
 
 extension Connection {
-    /// Copies the log into the database if it has become long.
+    /// Copies the write-ahead log into the database if the log has become long.
     func checkpointIfLong() throws(SQLiteError) {
         if walPages >= 8000 { try checkpointIfPossible() }
     }

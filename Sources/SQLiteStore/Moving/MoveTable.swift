@@ -2,7 +2,8 @@ import Jobs
 import Moving
 import SQLite
 
-/// The marks of a move in a file: a number in its header, which every release checks first, and the table `move`.
+/// The mark of a move in a file: the application id in its header, which every release checks first, and the table
+/// `move`.
 extension Migration {
     /// The application id of a database whose jobs were moved: "HALM" in ASCII.
     static let movedID: Int64 = 0x4841_4C4D
@@ -59,8 +60,9 @@ extension Connection {
             ? .moved(path: path, place: mark.place, at: mark.at) : .unfinishedMove(path: path, place: mark.place)
     }
 
-    /// Opens a file whose lock this process holds, to look at its marks. The header of the file may be older than the log, so
-    /// only SQLite knows the application id. Closing leaves the log for the store, which knows whether it can be trusted.
+    /// Opens a file whose lock this process holds, to look for a mark. The header of the file may be older than the
+    /// log, so only SQLite can read the application id. Closing keeps the log for the store, which decides whether to
+    /// trust it.
     static func toLook(at path: String) throws(SQLiteError) -> Connection {
         let connection = try Connection(path: path, access: .readWrite)
         try connection.enable(.keepsWALOnClose)
@@ -68,7 +70,7 @@ extension Connection {
         return connection
     }
 
-    /// The application id, also if it is only in the log.
+    /// The application id, even if it is only in the log.
     func applicationID() throws(SQLiteError) -> Int64 { try integer("PRAGMA application_id") ?? 0 }
 
     /// Runs `body` in a transaction.

@@ -38,7 +38,7 @@ package final class SQLiteMoveSource: MoveSource {
         mark = nil
     }
 
-    /// Refuses a path at which there is no file.
+    /// Throws if there is no file at the path.
     package static func requireFile(at path: String) throws(StoreOpenError) {
         let location = try DatabaseLocation(path)
         guard access(location.path, F_OK) == 0 || errno != ENOENT else { throw .missingFile(path: location.path) }

@@ -3,8 +3,8 @@ import Jobs
 import Moving
 import SQLite
 
-/// A file to which jobs are moved. The lock of the file keeps daemons and other commands out; if the process dies, the mark
-/// in the file does.
+/// A file to which jobs are moved. The lock of the file keeps daemons and other commands out. If the process dies, the
+/// mark in the file still keeps them out.
 package final class SQLiteMoveTarget: MoveTarget {
     package let place: String
     package var key: String { place }
@@ -65,7 +65,7 @@ package final class SQLiteMoveTarget: MoveTarget {
             try update.run()
         }
         try connection.checkpointIfPossible()
-        // The mark is durable. What a power cut loses is copied again.
+        // The mark is durable. Rows that a power cut loses are copied again.
         try connection.execute("PRAGMA synchronous = NORMAL")
         try connection.disableForeignKeys()
         writing = FactWriting(connection, clock)
@@ -82,7 +82,7 @@ package final class SQLiteMoveTarget: MoveTarget {
     private func setAside(_ now: Timestamp) throws {
         let time = now.iso8601.filter { $0.isNumber || $0 == "T" }
         var name = "\(place).moved-\(time)"
-        // Nothing is ever replaced.
+        // An older file of this name must not be replaced.
         var number = 2
         while access(name, F_OK) == 0 {
             name = "\(place).moved-\(time)-\(number)"
@@ -122,7 +122,8 @@ package final class SQLiteMoveTarget: MoveTarget {
         if try connection.checkpointIfPossible() { try connection.enable(.checkpointsOnClose) }
     }
 
-    /// The connection; opened if an earlier process has copied the rows.
+    /// Returns the connection. Opens it if an earlier process has copied the rows, so that ``begin(_:_:)`` was not
+    /// called.
     private func open() throws -> Connection {
         if let connection { return connection }
         let new = try Connection(path: place, access: .readWrite)

@@ -111,7 +111,7 @@ extension StoreOpenError: CustomStringConvertible {
         case .moved(let path, let place, let at):
             "The jobs of \(path) were moved to \(place) at \(at.iso8601). Use that database (the key database, or --database), or move the jobs back with \"halyard move\"."
         case .unfinishedMove(let path, let place):
-            "A move of jobs from \(place) to \(path) has not ended. Repeat the command \"halyard move\", or go on with \(place) and remove \(path)."
+            "A move of jobs from \(place) to \(path) has not ended. Repeat the command \"halyard move\", or continue to use \(place) and remove \(path)."
         case .schemaTooNew(let path, let found, let supported):
             "The job database \(path) uses schema \(found); this release understands up to \(supported). Upgrade Halyard."
         case .schemaTooOld(let path, let found, let needed):

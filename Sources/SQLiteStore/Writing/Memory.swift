@@ -106,7 +106,8 @@ struct QueueMemory {
 
     var record: QueueRecord { QueueRecord(settings: settings, pausedAt: pausedAt, counts: tally.counts) }
 
-    /// The number of ready jobs in the queue that may start now. The database has one daemon, so the smaller limit counts.
+    /// The number of ready jobs in the queue that may start now. The database has one daemon, so the smaller limit
+    /// applies.
     var claimable: Int {
         guard pausedAt == nil else { return 0 }
         return max(0, min(Int(tally[.ready]), settings.mostPerDaemon - Int(tally[.running])))

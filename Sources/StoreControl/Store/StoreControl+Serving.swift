@@ -3,8 +3,8 @@ import Jobs
 
 /// The daemons that can start a job.
 extension StoreControl {
-    /// Returns a reason if no daemon could start a job: none runs, neither this process nor another holder of the store;
-    /// none that runs serves the job; or all that do are drained.
+    /// Returns a reason if no daemon could start a job: no daemon runs, neither this process nor another holder of the
+    /// store; no running daemon serves the job; or all that serve it are drained.
     ///
     /// - Parameter home: The only daemon that can run the job, since it has a file that the job needs.
     func absentDaemons(
@@ -13,7 +13,7 @@ extension StoreControl {
         if store.capabilities.holders == .one, daemon == nil { return [.noDaemon] }
         let running = try await runningDaemons()
         if running.isEmpty { return daemon == nil ? [.noDaemon] : [] }
-        // While the home does not run, nothing else matters.
+        // If the home does not run, its own reason is enough.
         let able = running.filter { home?.identity ?? $0.holder.identity == $0.holder.identity }
         if able.isEmpty { return [] }
         let serving = able.filter { serves($0, job) }
@@ -26,13 +26,13 @@ extension StoreControl {
                     kind: servesKind && !servesQueue ? nil : job.kind, daemon: home?.name)
             ]
         }
-        // The home itself says whether it is drained.
+        // The reason `home` already says whether the home is drained.
         guard home == nil, serving.allSatisfy({ $0.drainedAt != nil }) else { return [] }
         return [.drained(daemons: serving.map(\.holder.name))]
     }
 
-    /// Returns the daemons that could start a job of the queue, if each of them runs as many of its jobs as one daemon
-    /// may; otherwise none.
+    /// Returns the daemons that could start the job, if each of them already runs as many jobs of the queue as one
+    /// daemon may; otherwise none.
     func daemonsAtLimit(
         of queue: QueueSettings, for job: JobRecord, home: JobHome?
     ) async throws(StoreError) -> [String] {
@@ -64,8 +64,8 @@ extension StoreControl {
         daemon.holder.serves(queue: job.queue) && serves(daemon, kind: job.kind)
     }
 
-    /// Whether a daemon claims jobs of a kind. One that has the store to itself also claims those of a kind that it does
-    /// not have, and ends them with an error.
+    /// Whether a daemon claims jobs of a kind. A daemon that has the store to itself also claims jobs of a kind that it
+    /// does not have, and ends them with an error.
     private func serves(_ daemon: HolderRecord, kind: String) -> Bool {
         store.capabilities.holders == .one
             ? daemon.holder.kinds?.contains(kind) ?? true : daemon.kinds.contains(kind)

@@ -1,10 +1,10 @@
 import Glibc
 import SQLiteStore
 
-/// The home of the daemon that uses a server's database, on the machine of a move, and the files of jobs there.
+/// The home of the daemon that uses a server's database, on the machine of a move, with the files of jobs.
 ///
-/// The files stay where they are, since results contain their paths. The home and the folder of the SQLite file share them by
-/// symbolic links.
+/// The files stay in their folder, since results contain their paths. The home and the folder of the SQLite file share
+/// them by symbolic links.
 final class DaemonHome {
     let path: String
     /// The folder of the SQLite file.
@@ -24,13 +24,13 @@ final class DaemonHome {
         folder = String(cString: resolved)
     }
 
-    /// The usual home for the server's database, if the daemon used this file before.
+    /// The default home for the server's database: the folder `postgresql` next to the file.
     static func usual(nextTo file: String) -> String {
         let folder = absolute(folder(of: file))
         return folder == "/" ? "/postgresql" : folder + "/postgresql"
     }
 
-    /// The path from the root, if it was relative to the working directory. It need not exist.
+    /// Makes a path absolute. The path need not exist.
     static func absolute(_ path: String) -> String {
         if path.hasPrefix("/") { return path }
         // If the working directory does not exist, the relative path does not either.
@@ -83,7 +83,7 @@ final class DaemonHome {
         if access(path + "/database-id", F_OK) == 0 { try HomeDatabase.bind(path, to: database) }
     }
 
-    /// Makes the home that of a daemon of this database.
+    /// Binds the home to this database.
     func bind(to database: String) throws(StoreOpenFailure) {
         try HomeDatabase.bind(path, to: database)
         giveToOwner(path + "/database-id")
@@ -91,10 +91,10 @@ final class DaemonHome {
 
     // MARK: Files
 
-    /// Lets the home have the files of jobs that are in another folder.
+    /// Creates links in the home to the files of jobs in another folder.
     func takeFiles(from folder: String) throws(StoreOpenFailure) { try link(folder, from: path) }
 
-    /// Lets another folder have the files of jobs that are in the home.
+    /// Creates links in another folder to the files of jobs in the home.
     func giveFiles(to folder: String) throws(StoreOpenFailure) { try link(path, from: folder) }
 
     private func link(_ source: String, from target: String) throws(StoreOpenFailure) {
@@ -110,7 +110,7 @@ final class DaemonHome {
                 guard rmdir(path) == 0 else {
                     throw StoreOpenFailure(
                         .wrong,
-                        "\(path) contains files of other jobs than \(content). Move it away, or remove it if they are not needed any more."
+                        "\(path) contains files, but not those of \(content). Move the folder elsewhere, or remove it if nobody needs its files."
                     )
                 }
             }

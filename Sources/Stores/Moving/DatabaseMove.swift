@@ -8,14 +8,14 @@ import StoreParts
 
 /// Moves all jobs, with their history, from one database to another: between an SQLite file and a PostgreSQL server.
 ///
-/// It works on a thread of its own, which it does not leave when the caller is cancelled.
+/// It works on a dedicated thread. Cancelling the caller does not stop it.
 public struct DatabaseMove: Sendable {
     private let file: String
     private let url: String
     private let isToServer: Bool
     private let options: Options
 
-    /// What a move needs to know in addition to its databases.
+    /// The settings of a move in addition to its databases.
     public struct Options: Sendable, Hashable {
         /// The folder in which the daemon of the server's database keeps its own files; nil for the folder `postgresql` next
         /// to the file.
@@ -33,7 +33,7 @@ public struct DatabaseMove: Sendable {
 
     /// Creates a move; opens nothing.
     ///
-    /// - Throws: ``DatabaseMoveFailure`` unless one of the addresses is a file and the other one a server.
+    /// - Throws: ``DatabaseMoveFailure`` unless one address is a file and the other is a server.
     public init(
         from source: DatabaseAddress, to target: DatabaseAddress, options: Options
     ) throws(DatabaseMoveFailure) {
@@ -43,12 +43,12 @@ public struct DatabaseMove: Sendable {
         case (.file, .file):
             throw DatabaseMoveFailure(
                 .wrong,
-                "Both databases are files. A move is from an SQLite file to a PostgreSQL server, or back; copy a file while no daemon runs."
+                "Both databases are files. A move is from an SQLite file to a PostgreSQL server, or back. To move a file, copy it while no daemon runs."
             )
         case (.postgresql, .postgresql):
             throw DatabaseMoveFailure(
                 .wrong,
-                "Both databases are on servers. A move is from an SQLite file to a PostgreSQL server, or back; use pg_dump between servers."
+                "Both databases are on servers. A move is from an SQLite file to a PostgreSQL server, or back. Between servers, use pg_dump."
             )
         }
         self.options = options
@@ -64,15 +64,15 @@ public struct DatabaseMove: Sendable {
 
     // MARK: Moving
 
-    /// Carries out the move, or goes on with an earlier one.
+    /// Carries out the move, or completes an earlier one.
     ///
     /// - Parameter progress: Called after each batch of rows.
-    /// - Throws: ``DatabaseMoveFailure``. The source is unchanged. Retrying is safe.
+    /// - Throws: ``DatabaseMoveFailure``. No job is lost. Retrying is safe.
     public func run(
         progress: @escaping @Sendable (MoveProgress) -> Void
     ) async throws(DatabaseMoveFailure) -> MoveReport {
         try await onThread {
-            // Otherwise a file for the lock would be created.
+            // Without this check, a missing source would still get a lock file.
             if isToServer { try SQLiteMoveSource.requireFile(at: file) }
             let lock = try DatabaseLock.acquire(forDatabaseAt: file)
             defer { lock.release() }
@@ -97,7 +97,7 @@ public struct DatabaseMove: Sendable {
         }
     }
 
-    /// Looks at what would be moved, and changes nothing. If the source is a file, a daemon may use it meanwhile.
+    /// Reports what would be moved, and changes nothing. If the source is a file, a daemon may use it meanwhile.
     ///
     /// - Throws: ``DatabaseMoveFailure``, if the move would be refused.
     public func preview() async throws(DatabaseMoveFailure) -> MoveReport {
@@ -133,7 +133,7 @@ public struct DatabaseMove: Sendable {
         if others.isEmpty { return }
         throw MoveFailure(
             .refused,
-            "Daemons other than that with the home \(home.path) have files of jobs, which a database in one file cannot refer to. Name the right home (--home), or move without those files (--without-files).",
+            "Some jobs have files on daemons other than the one with the home \(home.path), and a database in one file cannot refer to them. Name the right home (--home), or move without those files (--without-files).",
             details: others.map { "\($0.daemon): files of \($0.jobs) job\($0.jobs == 1 ? "" : "s")" })
     }
 
@@ -154,13 +154,13 @@ extension String {
 
 // MARK: Failures
 
-/// The reason why jobs were not moved. The source is unchanged.
+/// The reason why a move did not complete. No job is lost, and trying again is safe.
 public struct DatabaseMoveFailure: Error, Sendable, Hashable, CustomStringConvertible {
     /// The causes that callers treat differently.
     public enum Cause: Sendable, Hashable {
         /// The call names the wrong databases.
         case wrong
-        /// The databases or the homes do not fit.
+        /// The databases or the homes do not fit together.
         case refused
         /// A database does not exist.
         case missing
@@ -225,17 +225,17 @@ public struct DatabaseMoveFailure: Error, Sendable, Hashable, CustomStringConver
         case let error as PostgresError where error.cause == .lost || error.sqlClass == "57":
             self.init(
                 .unreachable,
-                "The connection to the database server was lost (\(error)). The source is unchanged; repeat the command when the server can be reached."
+                "The connection to the database server was lost (\(error)). No job is lost; repeat the command when the server can be reached."
             )
         case let error as PostgresError:
             self.init(
                 error.sqlState == SQLState.diskFull ? .passing : .inputOutput,
-                "The database server refused a statement (\(error)). The source is unchanged; correct the cause, then repeat the command."
+                "The database server refused a statement (\(error)). No job is lost; correct the cause, then repeat the command."
             )
         case let error as SQLiteError:
             self.init(
                 error.primary == .full || error.primary == .busy ? .passing : .inputOutput,
-                "The file could not be read or written (\(error)). The source is unchanged; correct the cause, then repeat the command."
+                "The file could not be read or written (\(error)). No job is lost; correct the cause, then repeat the command."
             )
         default: self.init(.inputOutput, "The jobs could not be moved (\(error)).")
         }

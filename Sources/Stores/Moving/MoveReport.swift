@@ -1,11 +1,11 @@
 import Jobs
 import Moving
 
-/// How far a move is.
+/// The progress of a move.
 public struct MoveProgress: Sendable, Hashable {
     /// Whether both sides are being compared; otherwise rows are being copied.
     public var isComparing: Bool
-    /// The rows, such as `jobs`.
+    /// The kind of rows, such as `jobs`.
     public var table: String
     /// The number of rows of this kind so far.
     public var rows: Int
@@ -33,7 +33,7 @@ public struct MoveReport: Sendable, Hashable {
     public var counts: StateCounts
     /// The rows by kind; empty if an earlier call has compared them.
     public var tables: [Table]
-    /// Whether only the end of an earlier call was left to do.
+    /// Whether this call only completed an earlier one.
     public var isContinued: Bool
 
     init(_ digests: [Facts: FactDigest], _ counts: StateCounts, isContinued: Bool = false) {

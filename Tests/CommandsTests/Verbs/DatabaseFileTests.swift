@@ -7,7 +7,7 @@ import Testing
 
 @testable import Commands
 
-/// The properties of a database that is a file: one process holds its lock, and its daemon is the only one.
+/// The properties of a database that is a file: one process holds its lock, and it has only one daemon.
 @Suite struct DatabaseFileTests {
     @Test(
         arguments: [
@@ -18,7 +18,7 @@ import Testing
             (.once, .temporary, "a run of halyardd --once, which has no socket. Try again after it ends."),
             (.command, .temporary, "another command. Try again after it ends."),
         ] as [(LockHolder.Role, ExitCode, String)])
-    func aHeldLockIsNoMystery(role: LockHolder.Role, code: ExitCode, rest: String) async throws {
+    func errorsNameTheHolderOfALock(role: LockHolder.Role, code: ExitCode, rest: String) async throws {
         let shop = try await Workshop()
         let lock = try DatabaseLock.acquire(forDatabaseAt: shop.database, as: role)
         defer { lock.release() }
@@ -29,7 +29,7 @@ import Testing
         #expect(try await shop.run("list").code == .success)
     }
 
-    @Test func noDatabaseIsMade() async throws {
+    @Test func noDatabaseIsCreated() async throws {
         let shop = try await Workshop()
         let missing = shop.directory.appending(path: "other.db").path
         for verb in [["list"], ["enqueue", "unfurl", "http://a/"]] {

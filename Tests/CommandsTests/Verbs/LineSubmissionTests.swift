@@ -57,7 +57,7 @@ import Testing
     }
 
     /// `/dev/zero` has no end.
-    @Test(.timeLimit(.minutes(5))) func whatHasNoLinesIsNotReadForEver() async throws {
+    @Test(.timeLimit(.minutes(5))) func inputWithoutLinesIsNotReadForever() async throws {
         let shop = try await Workshop()
         let run = try await shop.run("enqueue", "--lines", "/dev/zero")
         #expect(run.code == .data)

@@ -45,10 +45,10 @@ import Testing
         #expect(await run("--to", "/a/halyard.db").code == .usage)
     }
 
-    @Test func whatIsMissingOrBusyHasItsOwnExitCode() async throws {
+    @Test func missingAndBusyDatabasesHaveTheirOwnExitCodes() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "halyard-move-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        // A folder that stays behind harms nobody.
+        // Losing this error is harmless: the folder is temporary.
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let file = folder + "/halyard.db"
         let missing = await run("--from", file, "--to", Self.server)

@@ -166,7 +166,7 @@ import Testing
     }
 
     /// A device has no end, and opening a pipe waits for a writer.
-    @Test(.timeLimit(.minutes(5))) func whatIsNoFileIsRefusedAtOnce() async throws {
+    @Test(.timeLimit(.minutes(5))) func aPathThatIsNotAFileIsRefusedAtOnce() async throws {
         let shop = try await Workshop()
         let pipe = shop.directory.path + "/pipe"
         #expect(mkfifo(pipe, 0o600) == 0)

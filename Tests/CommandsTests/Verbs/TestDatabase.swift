@@ -7,7 +7,7 @@ import Testing
 
 /// The database of one test: a file, or a database of a PostgreSQL server if `HALYARD_TEST_STORE` is `postgresql`.
 ///
-/// `scripts/test` runs the tests that use no property of a file once with each.
+/// `scripts/test` runs the tests that work with both kinds of databases once with each.
 enum TestDatabase {
     case file(path: String)
     case server(PostgresServer, url: String)
@@ -32,7 +32,7 @@ enum TestDatabase {
         }
     }
 
-    /// The database as messages name it.
+    /// The name of the database in messages.
     var name: String {
         switch self {
         case .file(let path): path
@@ -40,7 +40,7 @@ enum TestDatabase {
         }
     }
 
-    /// Opens the store as a daemon does that has stopped the clock.
+    /// Opens the store as a daemon does, with a stopped clock.
     ///
     /// - Returns: The store, and the function that ends its use.
     func open() async throws -> (store: any JobStore, close: @Sendable () async throws -> Void) {

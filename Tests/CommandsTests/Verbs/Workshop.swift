@@ -53,7 +53,7 @@ final class Workshop: Sendable {
         return value
     }
 
-    /// Replaces what differs from run to run.
+    /// Replaces the texts that differ from run to run.
     func masked(_ text: String) -> String {
         text.replacing(directory.path, with: "DIRECTORY").replacing(stored.name, with: "DIRECTORY/halyard.db")
     }

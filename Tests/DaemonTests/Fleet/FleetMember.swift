@@ -15,7 +15,7 @@ final class FleetMember: Sendable {
 
     /// - Parameters:
     ///   - lease: By default long enough that a busy machine does not end it.
-    ///   - kinds: The kinds that it serves; empty for all.
+    ///   - kinds: The kinds that the daemon serves; empty for all.
     ///   - more: Keys after the usual ones.
     init(
         _ name: String, of bed: TestBed, database: String, lease: String = "600s", kinds: [String] = [],

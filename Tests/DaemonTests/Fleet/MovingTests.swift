@@ -4,7 +4,7 @@ import PostgresServer
 import Programs
 import Testing
 
-/// Jobs that are moved from a file to a server and back, between real daemons.
+/// Moves jobs from a file to a server and back, between real daemons.
 @Suite(.enabled(if: PostgresServer.shared != nil, "PostgreSQL is not installed"), .timeLimit(.minutes(5)))
 struct MovingTests {
     private static let roots = "program:\n  roots: [/bin, /usr/bin]\n"
@@ -30,7 +30,7 @@ struct MovingTests {
         return (result.output, result.errors)
     }
 
-    @Test func aDaemonOnAServerGoesOnWhereTheOneOnAFileStopped() async throws {
+    @Test func aDaemonOnAServerResumesWhereTheDaemonOnAFileStopped() async throws {
         let bed = try TestBed()
         try bed.configure(Self.roots)
         let server = try #require(PostgresServer.shared)
@@ -62,7 +62,7 @@ struct MovingTests {
         try await member.halyard("queues", "resume", "default")
         try await member.halyard("wait", "2")
         #expect(try await member.halyard("result", "2", "--file", "-").output == "sent")
-        // The key belongs to the job from before.
+        // The key still belongs to the job that was moved.
         #expect(try await member.halyard("enqueue", "copy", sent, "--copy", "--key", "once").output == "2")
         #expect(try await member.halyard("enqueue", "make").output == "3")
         try await member.halyard("wait", "3")

@@ -3,7 +3,7 @@ import PostgresServer
 import Programs
 import Testing
 
-/// The database of one test on a PostgreSQL server, removed with the value.
+/// A database on a PostgreSQL server for one test. It is dropped with the value.
 ///
 /// `scripts/test` runs the tests of some suites again with `HALYARD_TEST_STORE=postgresql`.
 final class ServerDatabase: Sendable {
@@ -22,11 +22,11 @@ final class ServerDatabase: Sendable {
         url = try server.makeDatabase()
     }
 
-    // The server's folder is removed with the process, and the database with it.
+    // Losing this error is harmless: the server's folder is removed with the process.
     deinit { try? server.dropDatabase(url) }
 
-    /// Asks the database through `psql`, as a person would: a line for each row, columns separated by bars. The table
-    /// `job` has the states of the jobs, as that of an SQLite database.
+    /// Asks the database through `psql`, as a person would: a line for each row, columns separated by bars. A view
+    /// `job` shows the states of the jobs, like the table `job` of an SQLite database.
     func ask(_ query: String) async throws -> String {
         let names = "SET search_path = pg_temp, halyard; CREATE TEMPORARY VIEW job AS SELECT * FROM halyard.record"
         let answer = try await ChildProcess.run(

@@ -57,7 +57,7 @@ final class TestBed: Sendable {
     /// Writes the configuration anew, with more keys after the usual ones.
     func configure(_ more: String = "", allow: [String]? = nil) throws {
         let allowed = (allow ?? ["127.0.0.1:\(server.port)"]).map { "\"\($0)\"" }.joined(separator: ", ")
-        // A long lease, which a busy machine does not end.
+        // The long lease outlasts the delays of a busy machine.
         let server = serverDatabase == nil ? "" : "\nhome: \(home)\ndaemon: {lease: 600s}"
         try folder.write(
             """

@@ -86,7 +86,7 @@ import Testing
             #expect(failure?.description.contains("already has definitions") == true)
             let other = #expect(throws: MoveFailure.self) { try both.moveToFile() }
             #expect(other?.cause == .refused)
-            // Both are as they were.
+            // Both databases are unchanged.
             let file = try both.openFile()
             #expect(try await file.definitions().definitions.count == 1)
             await file.close()
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func anUnfinishedTargetIsUsedByNobodyAndTakesOnlyItsOwnSource() async throws {
+    @Test func anUnfinishedTargetIsUnusableAndAcceptsOnlyItsOwnSource() async throws {
         try await Turns.shared.run {
             let both = try await withFile()
             let death = Death(beforeCall: 6)
@@ -132,14 +132,14 @@ import Testing
                 try Move(from: source, to: target) { _ in }.run(id: "1", at: now) {}
             }
             #expect(failure?.description.contains("unfinished move from") == true)
-            // The source is as it was.
+            // The source is unchanged.
             let first = try both.openFile()
             #expect(try await first.definitions().definitions.count == 1)
             await first.close()
         }
     }
 
-    /// The source is unchanged, and the next call does the move.
+    /// The source is unchanged, and the next call moves the jobs.
     @Test func aCutConnectionEndsTheMove() async throws {
         try await Turns.shared.run {
             let both = try await withFile()

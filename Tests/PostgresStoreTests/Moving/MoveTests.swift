@@ -218,7 +218,7 @@ import Testing
             let rows = try Connection(to: both.url).run("SELECT job, home FROM halyard.kept")
             #expect(rows.map { [$0.string(0), $0.string(1)] } == [["1", home]])
 
-            // Going back, only the files of this home may stay.
+            // A move back accepts files of this home, and is refused because of files of other homes.
             try both.endLeases()
             let source = try PostgresMoveSource(both.url, options: PostgresStoreOptions())
             #expect(try source.jobsOfOtherHomes(than: home).isEmpty)
@@ -249,20 +249,20 @@ import Testing
 
     // MARK: Interruptions
 
-    /// Wherever the process dies, the same call does the rest, and nobody can use both databases.
+    /// Wherever the process dies, the same call completes the move, and no daemon can use both databases.
     @Test(arguments: [true, false])
     func aMoveThatDiesAnywhereIsCompletedByTheNext(isToServer: Bool) async throws {
         var call = 0
         var isOver = false
         while !isOver {
-            // Each round takes a turn of its own, so that other tests do not wait for all of them.
+            // Each round takes its own turn, so that other tests do not wait for all rounds.
             isOver = try await Turns.shared.run { try await moveDyingBefore(call: call, isToServer: isToServer) }
             call += 1
         }
         #expect(call > 20)
     }
 
-    /// - Returns: Whether the move has fewer calls, so that it did not die.
+    /// - Returns: True if the move was complete before this call, so that it did not die.
     private func moveDyingBefore(call: Int, isToServer: Bool) async throws -> Bool {
         let both = try await populated()
         if !isToServer {
@@ -278,7 +278,7 @@ import Testing
                 : try both.moveToFile({ death.target($0) }, source: { death.source($0) })
             isOver = true
         } catch is Death.Died {
-            // Not both of them, whatever the call was.
+            // At most one database is usable, whichever call died.
             let file = Result { try both.openFile() }
             if case .success(let store) = file { await store.close() }
             let server = Result { try both.openServer() }

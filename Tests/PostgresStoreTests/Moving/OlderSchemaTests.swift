@@ -5,7 +5,7 @@ import SQLite
 import Testing
 
 @Suite(.enabled(if: hasServer, "PostgreSQL is not installed")) struct OlderSchemaTests {
-    /// A file that an older release has written can be moved, with everything in it.
+    /// A file from any older release can be moved, with all its jobs.
     @Test(arguments: 1...7)
     func aFileOfAnyReleaseCanBeMoved(schema: Int) async throws {
         try await Turns.shared.run {

@@ -10,7 +10,7 @@ import Synchronization
 final class TwoDatabases: Sendable {
     let database: TestDatabase
     private let folder: String
-    /// The clock of both stores; nil for those of the machine and the server.
+    /// The clock of both stores; nil for the clocks of the machine and of the server.
     let clock: (any StoreClock)?
     var path: String { folder + "/halyard.db" }
     var url: String { database.url }
@@ -23,7 +23,7 @@ final class TwoDatabases: Sendable {
     }
 
     deinit {
-        // A leftover in the temporary folder harms nobody.
+        // Losing this error is harmless: the folder is temporary.
         try? FileManager.default.removeItem(atPath: folder)
     }
 
@@ -44,7 +44,7 @@ final class TwoDatabases: Sendable {
 
     func openServer() throws -> PostgresJobStore { try database.open(options, clock: clock) }
 
-    /// Ends the leases of all daemons of the server, as time does.
+    /// Ends the leases of all daemons of the server, as if time had passed.
     func endLeases() throws { try Connection(to: url).run("UPDATE halyard.daemon SET alive_until_ms = 0") }
 
     // MARK: Moving

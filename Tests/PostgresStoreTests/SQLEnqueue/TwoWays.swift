@@ -24,7 +24,7 @@ final class TwoWays: Sendable {
 
     init() async throws {
         database = try TestDatabase()
-        // Nobody renews the lives, and on a busy machine the test may take longer than one usually lasts.
+        // The lives are not renewed, and on a busy machine the test may take longer than a life usually lasts.
         var options = PostgresStoreOptions()
         options.lifeLength = .seconds(1_000_000)
         store = try database.open(options)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SQLiteStore
 
-/// A move completes what the last daemon left open, as its next start would have done.
+/// A move completes the work that the last daemon left open, as the next start of a daemon would do.
 @Suite struct MoveOfLongWorkTests {
     private static let now = Timestamp(milliseconds: 1_750_000_000_000)
 
