@@ -151,8 +151,8 @@ let package = Package(
         tests(
             "SQLiteStore",
             [
-                "CalendarEvents", "JobStoreContract", "Jobs", "OperationTypes", "PowerCutWriter", "Programs", "SQLite",
-                "SQLiteInspection", "StoreParts",
+                "CalendarEvents", "JobStoreContract", "Jobs", "Moving", "OperationTypes", "PowerCutWriter", "Programs",
+                "SQLite", "SQLiteInspection", "StoreParts",
             ],
             exclude: ["Golden"]),
 
