@@ -108,6 +108,12 @@ package struct MoveClock: Sendable, Hashable {
     }
 }
 
+/// The reason why a move whose copy is complete has not ended. The source may be marked as moved. Until the next call, neither
+/// side may be usable.
+package struct UnendedMove: Error {
+    package let cause: any Error
+}
+
 /// The reason why jobs were not moved. The source is unchanged.
 package struct MoveFailure: Error, Sendable, Hashable, CustomStringConvertible {
     package enum Cause: Sendable, Hashable {

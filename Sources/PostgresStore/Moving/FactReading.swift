@@ -11,12 +11,13 @@ extension Connection {
             DECLARE halyard_move NO SCROLL CURSOR FOR \(Self.select(table))
             """)
         // A prepared statement keeps the columns of its first answer, so each table has its own.
-        let many = Statement("FETCH \(table.rowsMayBeLarge ? 200 : FactBatch.maxRows) FROM halyard_move")
-        let few = Statement("FETCH 8 FROM halyard_move")
+        var fetches: [Int: Statement] = [:]
+        var size = Self.firstFetch
         var batch = FactBatch(table)
-        var areLarge = false
         while true {
-            let rows = try run(areLarge ? few : many)
+            let fetch = fetches[size] ?? Statement("FETCH \(size) FROM halyard_move")
+            fetches[size] = fetch
+            let rows = try run(fetch)
             if rows.count == 0 { break }
             var bytes = 0
             for index in 0..<rows.count {
@@ -36,12 +37,15 @@ extension Connection {
                     batch = FactBatch(table)
                 }
             }
-            // All rows of an answer are in memory.
-            areLarge = bytes > rows.count << 16
+            // All rows of an answer are in memory, and the next ones may be larger than these.
+            size = bytes < 1 << 20 ? min(2 * size, table.rowsMayBeLarge ? 128 : 4096) : Self.firstFetch
         }
         if batch.count > 0 { try body(batch) }
         try run("CLOSE halyard_move")
     }
+
+    /// The number of rows to fetch while nothing is known about their size.
+    private static let firstFetch = 8
 
     /// Returns the statement that reads a table. Columns without an expression of their own have the same name here.
     static func select(_ table: Facts) -> String {
@@ -175,8 +179,8 @@ extension Facts {
     /// Whether a row may contain a megabyte.
     fileprivate var rowsMayBeLarge: Bool {
         switch self {
-        case .jobs, .attempts, .checkpoints: true
-        default: false
+        case .kinds, .definitions, .graphDefinitions, .schedules, .jobs, .attempts, .checkpoints: true
+        case .numbers, .queues, .graphs, .dependencies, .keys, .counts: false
         }
     }
 }
