@@ -35,8 +35,8 @@ package enum Facts: String, CaseIterable, Sendable {
         case .numbers: [.integer("next_job"), .integer("next_graph")]
         case .queues:
             [
-                .integer("number"), .text("name"), .integer("limit"), .integer("weight"), .integer("paused_ms"),
-                .integer("removed_ms"),
+                .integer("number"), .text("name"), .integer("limit"), .integer("limit_per_daemon"), .integer("weight"),
+                .integer("paused_ms"), .integer("removed_ms"),
             ]
         case .kinds:
             [

@@ -3,9 +3,9 @@ import Jobs
 /// Moves all facts from one database to another.
 ///
 /// - V1: The source is marked as moved only after both sides were read again and found to be equal.
-/// - V2: The target is usable only after the source was marked. So daemons can never use both.
-/// - V3: If the process dies before the source is marked, the next call begins again; if it dies later, the next call
-///   completes the move.
+/// - V2: The target is usable only after the source was marked. So at no time can daemons use both.
+/// - V3: If the process dies before the target was found to be equal, the next call begins again; after it, the next call
+///   ends the move. A target that was found to be equal may be the only usable copy, so nothing is ever copied over it.
 package struct Move {
     private let source: any MoveSource
     private let target: any MoveTarget
@@ -48,31 +48,31 @@ package struct Move {
     /// - Throws: ``MoveFailure``
     @discardableResult
     package static func check(
-        from place: String, key: String, mark: MoveMark?, to target: any MoveTarget
+        from place: String, key: String, mark: MoveMark?, to target: String, with content: MoveContent
     ) throws(MoveFailure) -> Bool {
         if let mark {
-            if case .unfinished(let other) = target.content, other.id == mark.id, other.isVerified { return true }
+            if case .unfinished(let other) = content, other.id == mark.id, other.isVerified { return true }
             throw MoveFailure(
                 .refused,
                 "The jobs of \(place) were moved to \(mark.place) at \(mark.at.iso8601). Move them from there.")
         }
-        switch target.content {
+        switch content {
         case .nothing: return false
         case .unfinished(let mark):
             if mark.key == key { return false }
             throw MoveFailure(
                 .refused,
-                "\(target.place) contains an unfinished move from \(mark.place). Finish that move, or name another database."
+                "\(target) contains an unfinished move from \(mark.place). Finish that move, or name another database."
             )
         case .moved(let mark):
             if mark.key == key { return false }
             throw MoveFailure(
                 .refused,
-                "The jobs of \(target.place) were moved to \(mark.place) at \(mark.at.iso8601), so only the jobs from there can be moved to it. Name another database."
+                "The jobs of \(target) were moved to \(mark.place) at \(mark.at.iso8601), so only the jobs from there can be moved to it. Name another database."
             )
         case .jobs(let what):
             throw MoveFailure(
-                .refused, "\(target.place) already has \(what). Name a database without jobs and definitions.")
+                .refused, "\(target) already has \(what). Name a database without jobs and definitions.")
         }
     }
 
@@ -83,14 +83,29 @@ package struct Move {
     ///   - prepare: Called when both databases are equal, before the source is marked.
     package func run(id: String, at now: Timestamp, prepare: () throws -> Void) throws -> Report {
         var report = Report()
-        let isCopied = try Self.check(from: source.place, key: source.key, mark: source.mark, to: target)
-        if isCopied {
+        let isMarked = try Self.check(
+            from: source.place, key: source.key, mark: source.mark, to: target.place, with: target.content)
+        if isMarked {
             report.isContinued = true
-            try prepare()
-            try target.finish()
+            try Self.ending {
+                try prepare()
+                try target.finish()
+            }
             return report
         }
         try source.settle()
+        if case .unfinished(let mark) = target.content, mark.isVerified {
+            report.digests = try compare { different in
+                MoveFailure(
+                    .refused,
+                    "\(target.place) contains a complete copy, but not of the jobs that are in \(source.place) now. If jobs have run there since that move, or were restored from a backup, and you want to continue with them, drop the copy first (the schema halyard, or the file). Otherwise keep both, and restore the \(source.place) from which the copy was made.",
+                    details: different)
+            }
+            report.counts = try Self.counts { body in try target.read(.counts, body) }
+            try prepare()
+            try end(id: mark.id, at: now)
+            return report
+        }
         try target.begin(
             MoveMark(id: id, key: source.key, place: source.place, at: now), try source.clock())
         for table in Facts.allCases {
@@ -102,13 +117,28 @@ package struct Move {
             }
         }
         try target.complete()
-        report.digests = try compare()
+        report.digests = try compare { different in
+            MoveFailure(
+                .different,
+                "The copy differs from \(source.place), which is unchanged. This is a defect; please report it with these lines.",
+                details: different)
+        }
         report.counts = try Self.counts { body in try target.read(.counts, body) }
         try prepare()
         try target.markVerified()
-        try source.markMoved(MoveMark(id: id, key: target.key, place: target.place, at: now, isVerified: true))
-        try target.finish()
+        try end(id: id, at: now)
         return report
+    }
+
+    private func end(id: String, at now: Timestamp) throws {
+        try Self.ending {
+            try source.markMoved(MoveMark(id: id, key: target.key, place: target.place, at: now, isVerified: true))
+            try target.finish()
+        }
+    }
+
+    private static func ending(_ body: () throws -> Void) throws(UnendedMove) {
+        do { try body() } catch { throw UnendedMove(cause: error) }
     }
 
     /// Reads the digests of a source, and changes nothing.
@@ -142,17 +172,17 @@ package struct Move {
         return counts
     }
 
-    private func compare() throws -> [Facts: FactDigest] {
+    private func compare(
+        orThrow failure: (_ different: [String]) -> MoveFailure
+    ) throws -> [Facts: FactDigest] {
         let found = try Self.digests(of: target.read) { table, rows in
             progress(Progress(step: .comparing, table: table, rows: rows))
         }
         let expected = try Self.digests(of: source.read)
         let different = Facts.allCases.filter { found[$0] != expected[$0] }
         guard different.isEmpty else {
-            throw MoveFailure(
-                .different,
-                "The copy differs from \(source.place), which is unchanged. This is a defect; please report it with these lines.",
-                details: different.map { table in
+            throw failure(
+                different.map { table in
                     "\(table.rawValue): \(expected[table]?.text ?? "") there, \(found[table]?.text ?? "") in the copy"
                 })
         }

@@ -108,7 +108,13 @@ package struct MoveClock: Sendable, Hashable {
     }
 }
 
-/// The reason why a move did not complete. No job is lost, and trying again is safe.
+/// The reason why a move whose copy is complete has not ended. The source may be marked as moved. Until the next call, neither
+/// side may be usable.
+package struct UnendedMove: Error {
+    package let cause: any Error
+}
+
+/// The reason why jobs were not moved. The source is unchanged.
 package struct MoveFailure: Error, Sendable, Hashable, CustomStringConvertible {
     package enum Cause: Sendable, Hashable {
         /// The databases must be corrected first, or the caller must name other databases.

@@ -18,6 +18,15 @@ import Testing
         ("postgresql://halyard:secret@db/jobs?sslmode=verify-full&password=secret", "postgresql://halyard@db/jobs"),
         ("postgresql://halyard:sec@ret/s@db/jobs", "postgresql://halyard@db/jobs"),
         ("postgresql://%2Frun%2Fpostgresql/jobs#x", "postgresql://%2Frun%2Fpostgresql/jobs"),
+        ("postgresql://halyard:sec?ret@db/jobs?sslmode=require", "postgresql://halyard@db/jobs"),
+        ("postgresql://halyard:sec#ret@db/jobs", "postgresql://halyard@db/jobs"),
+        ("postgresql://halyard:sec@ret?sec#s@db:5433/jobs", "postgresql://halyard@db:5433/jobs"),
+        ("postgresql://halyard:sec/ret?s@db/jobs", "postgresql://halyard"),
+        ("postgresql://halyard:sec/ret#s@db/jobs", "postgresql://halyard"),
+        ("postgresql://db?password=sec@ret", "postgresql://db"),
+        ("postgresql://db:5433?password=sec@sec/ret", "postgresql://db"),
+        ("postgresql://db:5433/jobs?user=me@azure", "postgresql://db:5433/jobs"),
+        ("postgresql://@db/jobs", "postgresql://@db/jobs"),
     ])
     func aURLIsShownWithoutItsPassword(_ text: String, _ shown: String) throws {
         let address = try DatabaseAddress(text)
@@ -25,6 +34,19 @@ import Testing
         #expect(address.path == nil)
         #expect(address.description == shown)
         #expect(!address.description.contains("sec"))
+    }
+
+    @Test(arguments: [
+        (
+            "postgresql://u:sec?ret@db/jobs?sslmode=require&password=sec&sec&sslrootcert=/ca.pem",
+            "postgresql://u@db/jobs?sslmode=require&sslrootcert=/ca.pem"
+        ),
+        ("postgresql://u:sec/ret?s@db/jobs?sslmode=require", "postgresql://u"),
+        ("postgresql://db/jobs?user=me@azure", "postgresql://db/jobs?user=me@azure"),
+        ("postgresql://db/jobs#?password=sec", "postgresql://db/jobs"),
+    ])
+    func aConfigurationContainsTheURLWithoutItsPassword(_ text: String, _ shown: String) throws {
+        #expect(try DatabaseAddress(text).withoutPassword == shown)
     }
 
     @Test(arguments: [

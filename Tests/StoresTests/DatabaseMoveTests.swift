@@ -202,6 +202,13 @@ import Testing
             #expect(try await back.preview().tables == report.tables)
             let again = await #expect(throws: DatabaseMoveFailure.self) { try await move.preview() }
             #expect(again?.cause == .refused)
+            // Looking at a file that does not exist creates no lock.
+            let empty = try Folder()
+            let names = try FileManager.default.contentsOfDirectory(atPath: empty.path)
+            let elsewhere = try DatabaseMove(
+                from: .postgresql(url: url), to: .file(path: empty.file), options: DatabaseMove.Options())
+            #expect(try await elsewhere.preview().tables == report.tables)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: empty.path) == names)
             try server.dropDatabase(url)
         }
     }

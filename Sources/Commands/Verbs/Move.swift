@@ -14,9 +14,9 @@ extension Halyard {
                 After that, the old one refuses daemons and commands and names the new one. The command prints the line \
                 of the configuration to change.
 
-                The new database must be empty; the command creates the file or the schema. If the command is interrupted, the old \
-                database is unchanged, and the same command does the rest. To go back, move the jobs in the other direction. \
-                The former database is set aside, not deleted.
+                The new database must be empty; the command creates the file or the schema, and replaces its queues. If the command \
+                is interrupted, repeat it. Until the copy is complete, the old database is unchanged. To go back, move the jobs \
+                in the other direction. The former database is set aside, not deleted.
 
                 Run it on the machine with the file, as the daemon's user. The files of jobs (logs, results, sent files) stay in their \
                 folders; the daemon that uses the server's database on this machine has them, and runs the jobs that need them. \
@@ -25,12 +25,14 @@ extension Halyard {
                 halyard move --from /var/lib/halyard/halyard.db --to postgresql://halyard@db.example/jobs
 
                 EXIT CODES
+                   64  The options are wrong, or both databases are of the same kind.
                    65  The move was refused: the new database has jobs, the old one was moved, or files belong to other daemons.
                    66  There is no such database.
                    69  The server does not answer.
+                   70  The copy differs from the old database, which is unchanged. Please report this.
                    74  Reading or writing failed.
                    75  A daemon or another command uses one of the databases.
-                   77  This user may not use the file.
+                   77  This user may not use the file, or the role lacks a permission on the server.
                 """)
 
         @Option(help: ArgumentHelp("The database that has the jobs: a path or a URL.", valueName: "database"))

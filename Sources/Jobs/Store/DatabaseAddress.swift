@@ -46,13 +46,7 @@ extension DatabaseAddress: CustomStringConvertible {
     public var description: String {
         switch self {
         case .file(let path): return path
-        case .postgresql(let url):
-            guard let start = url.range(of: "://") else { return "postgresql://" }
-            let rest = url[start.upperBound...].prefix { $0 != "?" && $0 != "#" }
-            // A password may contain "@" and "/" if somebody forgot to escape them, so the last "@" ends it.
-            guard let at = rest.lastIndex(of: "@") else { return "postgresql://" + rest }
-            let user = rest[..<at].prefix { $0 != ":" }
-            return "postgresql://\(user)\(rest[at...])"
+        case .postgresql(let url): return URLParts(url).shown
         }
     }
 }
@@ -61,11 +55,56 @@ extension DatabaseAddress {
     /// The address in the form that a configuration contains: the path, or the URL with its parameters but without
     /// passwords.
     package var withoutPassword: String {
-        guard case .postgresql(let url) = self, let start = url.firstIndex(of: "?") else { return description }
-        let parameters = url[url.index(after: start)...].split(separator: "&").filter {
-            !$0.lowercased().contains("password")
+        guard case .postgresql(let url) = self else { return description }
+        let parts = URLParts(url)
+        // A text without "=" may be the end of a password with an unescaped "&".
+        let parameters = parts.parameters.split(separator: "&").filter {
+            !$0.lowercased().contains("password") && $0.contains("=")
         }
-        return description + (parameters.isEmpty ? "" : "?" + parameters.joined(separator: "&"))
+        return parts.shown + (parameters.isEmpty ? "" : "?" + parameters.joined(separator: "&"))
+    }
+}
+
+/// The parts of a URL that certainly do not belong to its password. Somebody may have forgotten to escape the password's
+/// characters.
+private struct URLParts {
+    /// The URL up to its parameters, without the password.
+    private(set) var shown: String
+    private(set) var parameters: Substring = ""
+
+    init(_ url: String) {
+        shown = "postgresql://"
+        guard let start = url.range(of: "://") else { return }
+        let text = url[start.upperBound...]
+        // As libpq reads it: with an "@" before the first "/", also after a "?", the text before it names the user.
+        let authority = text.prefix { $0 != "/" }
+        let hosts = authority.lastIndex(of: "@").map { text[$0...] } ?? text
+        var place = hosts.prefix { $0 != "?" && $0 != "#" }
+        let rest = hosts[place.endIndex...]
+        let user = text[..<hosts.startIndex]
+        let name = text.prefix { !":@/?#".contains($0) }
+        // An "@" in the parameters may be part of one, or the end of the password.
+        let isUserUnclear = user.drop { !"?#".contains($0) }.beginsWithParameter
+        if isUserUnclear || (!user.isEmpty && !":@".contains(text[name.endIndex]))
+            || (rest.contains("@") && !rest.beginsWithParameter)
+        {
+            shown += name
+            return
+        }
+        if let at = place.dropFirst().lastIndex(of: "@") { place = place[at...] }
+        shown += (place.first == "@" ? name : "") + place
+        if rest.first == "?" { parameters = rest.dropFirst() }
+    }
+}
+
+extension Substring {
+    /// Whether the text after its first character begins with a parameter of libpq, which a password hardly does.
+    fileprivate var beginsWithParameter: Bool {
+        let names = [
+            "user", "password", "host", "hostaddr", "port", "dbname", "passfile", "options", "application_name",
+            "sslmode", "sslrootcert", "sslcert", "sslkey", "connect_timeout", "target_session_attrs", "service",
+        ]
+        return first == "?" && names.contains { dropFirst().hasPrefix($0 + "=") }
     }
 }
 

@@ -41,25 +41,36 @@ extension Connection {
             try run("COMMIT")
             return
         }
-        if found == nil {
-            try run(
-                """
-                CREATE SCHEMA halyard;
-                CREATE TABLE halyard.schema_version (version bigint NOT NULL, oldest bigint NOT NULL)
-                """)
-        } else {
+        if let found {
             try run(Self.lockAll)
             try run(Migration.dropViews)
+            try carryOut(migrations, after: found.version)
+        } else {
+            try createSchema(migrations)
         }
-        for migration in migrations where migration.version > found?.version ?? 0 {
+        try run("COMMIT")
+    }
+
+    /// Creates the schema, which does not exist, in the running transaction.
+    func createSchema(_ migrations: [Migration] = Migration.all) throws(PostgresError) {
+        try run(
+            """
+            CREATE SCHEMA halyard;
+            CREATE TABLE halyard.schema_version (version bigint NOT NULL, oldest bigint NOT NULL)
+            """)
+        try carryOut(migrations, after: 0)
+    }
+
+    private func carryOut(_ migrations: [Migration], after version: Int64) throws(PostgresError) {
+        for migration in migrations where migration.version > version {
             for sql in migration.sql { try run(sql) }
         }
         for sql in Migration.views + Migration.enqueueing { try run(sql) }
         try run(
             """
             DELETE FROM halyard.schema_version;
-            INSERT INTO halyard.schema_version (version, oldest) VALUES (\(current), \(Migration.oldest));
-            COMMIT
+            INSERT INTO halyard.schema_version (version, oldest)
+            VALUES (\(migrations.last!.version), \(Migration.oldest))
             """)
     }
 

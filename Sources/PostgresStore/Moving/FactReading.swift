@@ -10,13 +10,14 @@ extension Connection {
             SET LOCAL cursor_tuple_fraction = 1;
             DECLARE halyard_move NO SCROLL CURSOR FOR \(Self.select(table))
             """)
-        // A prepared statement keeps the columns of its first answer, so each table needs its own statement.
-        let many = Statement("FETCH \(table.rowsMayBeLarge ? 200 : FactBatch.maxRows) FROM halyard_move")
-        let few = Statement("FETCH 8 FROM halyard_move")
+        // A prepared statement keeps the columns of its first answer, so each table has its own.
+        var fetches: [Int: Statement] = [:]
+        var size = Self.firstFetch
         var batch = FactBatch(table)
-        var areLarge = false
         while true {
-            let rows = try run(areLarge ? few : many)
+            let fetch = fetches[size] ?? Statement("FETCH \(size) FROM halyard_move")
+            fetches[size] = fetch
+            let rows = try run(fetch)
             if rows.count == 0 { break }
             var bytes = 0
             for index in 0..<rows.count {
@@ -36,14 +37,17 @@ extension Connection {
                     batch = FactBatch(table)
                 }
             }
-            // All rows of an answer are in memory, so large rows are fetched a few at a time.
-            areLarge = bytes > rows.count << 16
+            // All rows of an answer are in memory, and the next ones may be larger than these.
+            size = bytes < 1 << 20 ? min(2 * size, table.rowsMayBeLarge ? 128 : 4096) : Self.firstFetch
         }
         if batch.count > 0 { try body(batch) }
         try run("CLOSE halyard_move")
     }
 
-    /// Returns the statement that reads a table. A column without an expression has the same name in the database.
+    /// The number of rows to fetch while nothing is known about their size.
+    private static let firstFetch = 8
+
+    /// Returns the statement that reads a table. Columns without an expression of their own have the same name here.
     static func select(_ table: Facts) -> String {
         let source = Source.of(table)
         let columns = table.columns.map { column in
@@ -175,8 +179,8 @@ extension Facts {
     /// Whether a row may contain a megabyte.
     fileprivate var rowsMayBeLarge: Bool {
         switch self {
-        case .jobs, .attempts, .checkpoints: true
-        default: false
+        case .kinds, .definitions, .graphDefinitions, .schedules, .jobs, .attempts, .checkpoints: true
+        case .numbers, .queues, .graphs, .dependencies, .keys, .counts: false
         }
     }
 }

@@ -3,9 +3,8 @@ import Jobs
 import Moving
 import PostgreSQL
 
-/// The mark of a move in a database: the table `halyard.move`, which exists only in a marked database, and triggers
-/// that refuse new daemons and, if the jobs were moved away, new jobs. The triggers also stop older releases and other
-/// programs.
+/// The marks of a move in a database: the table `halyard.move`, which exists only then, and triggers that refuse the rows of
+/// daemons, jobs, results and settings, also those of older releases and of other programs.
 extension Connection {
     /// The role of a marked database in its move.
     enum MoveRole: String { case moved, unfinished }
@@ -39,11 +38,13 @@ extension Connection {
             FOR EACH STATEMENT EXECUTE FUNCTION halyard.refuse_moved();
             """)
         if role == .moved {
-            try run(
-                """
-                CREATE OR REPLACE TRIGGER refuse_moved BEFORE INSERT ON halyard.job
-                FOR EACH STATEMENT EXECUTE FUNCTION halyard.refuse_moved()
-                """)
+            for table in ["job", "done", "queue", "definition", "graph_definition", "schedule"] {
+                try run(
+                    """
+                    CREATE OR REPLACE TRIGGER refuse_moved BEFORE INSERT ON halyard.\(table)
+                    FOR EACH STATEMENT EXECUTE FUNCTION halyard.refuse_moved()
+                    """)
+            }
         }
         try run(
             MoveStatements.insert,
@@ -89,7 +90,8 @@ extension Connection {
         } while found.mark == nil && !found.isFree && looks < 10
         switch found.mark {
         case (.moved, let mark)?: throw .moved(server: server, place: mark.place, at: mark.at)
-        case (.unfinished, let mark)?: throw .unfinishedMove(server: server, place: mark.place)
+        case (.unfinished, let mark)?:
+            throw .unfinishedMove(server: server, place: mark.place, isComplete: mark.isVerified)
         case nil: if !found.isFree { throw .beingMoved(server: server) }
         }
     }

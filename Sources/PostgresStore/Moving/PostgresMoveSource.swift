@@ -29,7 +29,8 @@ package final class PostgresMoveSource: MoveSource {
         let found = try connection.mark()
         key = try connection.identity()
         if case (.unfinished, let mark)? = found {
-            throw PostgresOpenError.unfinishedMove(server: connection.server, place: mark.place)
+            throw PostgresOpenError.unfinishedMove(
+                server: connection.server, place: mark.place, isComplete: mark.isVerified)
         }
         mark = found?.mark
         if mark == nil { try connection.refuseDaemons() }
@@ -47,20 +48,39 @@ package final class PostgresMoveSource: MoveSource {
 
     package func settle() throws {
         try rescue()
+        try clearDroppedRanges()
+        // A program that enqueues takes numbers of jobs before it waits for a locked table, and nothing returns them. So it
+        // must wait earlier. The lock lasts until `releaseAfterMove`.
+        try connection.runAlone { try connection.run("SELECT pg_advisory_lock(\(AdvisoryLock.adding))") }
         try lock()
         // A daemon may have begun before the tables were locked.
         try connection.refuseDaemons()
-        if try connection.run("SELECT 1 FROM halyard.running LIMIT 1").count > 0 {
-            throw MoveFailure(.busy, "Jobs of \(place) were started meanwhile. Stop all daemons, then move again.")
+        let changed = try connection.run(
+            "(SELECT 1 FROM halyard.running LIMIT 1) UNION ALL (SELECT 1 FROM halyard.range WHERE is_dropped LIMIT 1)")
+        if changed.count > 0 {
+            throw MoveFailure(
+                .busy, "Jobs of \(place) were started or pruned meanwhile. Stop all daemons, then move again.")
         }
+    }
+
+    /// Deletes the graphs and keys of jobs that a prune has dropped (N5).
+    private func clearDroppedRanges() throws {
+        if try connection.run("SELECT 1 FROM halyard.range WHERE is_dropped LIMIT 1").count == 0 { return }
+        let writer = self.writer()
+        var isLeft = true
+        while isLeft { try commit(writer) { () throws(PostgresError) in isLeft = try writer.clearDroppedRange() } }
+    }
+
+    private func writer() -> Writer {
+        Writer(
+            .toMove(url, options), listener: Int64.random(in: 1...Int64.max), clock: clockOfTests, offset: nil,
+            options: options)
     }
 
     /// Ends the attempts of daemons that have died.
     private func rescue() throws {
         if try connection.run("SELECT 1 FROM halyard.running LIMIT 1").count == 0 { return }
-        let writer = Writer(
-            .toMove(url, options), listener: Int64.random(in: 1...Int64.max), clock: clockOfTests, offset: nil,
-            options: options)
+        let writer = self.writer()
         let now = clockOfTests?.wall ?? Timestamp(milliseconds: 0)
         var holder = HolderID(0)
         try commit(writer) { () throws(PostgresError) in
@@ -103,10 +123,7 @@ package final class PostgresMoveSource: MoveSource {
             } catch {
                 if connection.isOpen { try connection.run("ROLLBACK") }
                 if error.sqlState == SQLState.lockTimeout {
-                    throw MoveFailure(
-                        .busy,
-                        "A transaction keeps jobs of \(place) locked. Commit or end it (see pg_stat_activity), then move again."
-                    )
+                    throw MoveFailure.locked(place)
                 }
                 if isLast || !error.isConflict { throw error }
             }
@@ -128,6 +145,9 @@ package final class PostgresMoveSource: MoveSource {
                 SELECT   coalesce((SELECT name FROM halyard.daemon WHERE identity = bound.home ORDER BY id DESC LIMIT 1),
                                   bound.home), count(*)
                 FROM     (SELECT job, home FROM halyard.kept
+                          -- The job may be gone (N5).
+                          WHERE  NOT EXISTS (SELECT 1 FROM halyard.range
+                                             WHERE is_dropped AND job >= first AND job < below)
                           UNION ALL
                           SELECT open.job, lane.home
                           FROM   (SELECT job, lane FROM halyard.blocked UNION ALL SELECT job, lane FROM halyard.scheduled
@@ -148,6 +168,14 @@ package final class PostgresMoveSource: MoveSource {
     }
 }
 
+extension MoveFailure {
+    fileprivate static func locked(_ place: String) -> MoveFailure {
+        MoveFailure(
+            .busy,
+            "A transaction keeps jobs of \(place) locked. Commit or end it (see pg_stat_activity), then move again.")
+    }
+}
+
 extension Link {
     /// A connection for a move, with a long timeout, since statements of a move may take hours.
     static func toMove(_ url: String, _ options: PostgresStoreOptions) -> Link {
@@ -156,8 +184,32 @@ extension Link {
 }
 
 extension Connection {
-    /// Removes the limits that the server may set for sessions, since they could end a move of many jobs.
-    static let settingsForMove = "SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0"
+    /// Removes limits that the server or the role has for other sessions, which would end a move of many jobs. Not every
+    /// version has all of them.
+    static let settingsForMove = """
+        SELECT set_config(name, '0', false)
+        FROM   pg_settings
+        WHERE  name IN ('statement_timeout', 'lock_timeout', 'transaction_timeout', 'idle_session_timeout',
+                        'idle_in_transaction_session_timeout')
+        """
+
+    /// Runs `body` in a transaction that waits at most a minute for each lock.
+    ///
+    /// - Throws: ``MoveFailure`` if another transaction keeps the tables locked; or an error of `body`.
+    func runAlone(_ body: () throws -> Void) throws {
+        do {
+            try run("BEGIN; SET LOCAL lock_timeout = '60s'")
+            try body()
+            try run("COMMIT")
+        } catch {
+            // Losing this error is harmless: a transaction whose connection is closed is undone too.
+            if isOpen { _ = try? run("ROLLBACK") }
+            guard let error = error as? PostgresError,
+                error.sqlState == SQLState.lockTimeout || error.sqlState == SQLState.deadlock
+            else { throw error }
+            throw MoveFailure.locked(server)
+        }
+    }
 
     /// The identity of the database. A copy on another server has the same identity.
     func identity() throws(PostgresError) -> String { try run("SELECT identity FROM halyard.settings")[0].string(0) }

@@ -31,15 +31,22 @@ package final class PostgresMoveTarget: MoveTarget {
         self.sharesSpool = sharesSpool
         connection = try PostgresJobStore.connect(.toMove(url, options))
         try connection.run(Connection.settingsForMove)
-        if !creates, try connection.schema() == nil {
-            (content, key) = (.nothing, "")
-            return
+        if try connection.schema() == nil {
+            if !creates {
+                (content, key) = (.nothing, "")
+                return
+            }
+            try connection.migrate()
         }
-        try connection.migrate()
-        try connection.requireOwnSchema()
         try connection.reserveForMove()
-        key = try connection.identity()
         content = try Self.content(connection)
+        // A database that will be refused stays as it is.
+        if case .jobs = content {
+        } else {
+            if creates { try connection.migrate() }
+            try connection.requireOwnSchema()
+        }
+        key = try connection.identity()
     }
 
     deinit { connection.releaseAfterMove() }
@@ -61,8 +68,26 @@ package final class PostgresMoveTarget: MoveTarget {
     }
 
     package func begin(_ mark: MoveMark, _ clock: MoveClock) throws {
+        try connection.runAlone { try prepare(mark, clock) }
+        // The mark is durable. What a crash of the server loses is copied again, and the last commits are durable too.
+        try connection.run("SET synchronous_commit = off")
+        writing = FactWriting(
+            connection, skew: isClockOwn ? clock.skew : 0, home: home, sharesSpool: sharesSpool)
+    }
+
+    /// Empties the database and marks it, in the running transaction.
+    private func prepare(_ mark: MoveMark, _ clock: MoveClock) throws {
+        try connection.run(
+            """
+            LOCK TABLE halyard.idempotency, halyard.job, halyard.definition, halyard.graph_definition, halyard.schedule,
+                       halyard.daemon
+            IN ACCESS EXCLUSIVE MODE
+            """)
+        // Another program may have used the database since the first look.
+        guard try Self.content(connection) == content else {
+            throw MoveFailure(.busy, "Another program has just changed \(place). Move again.")
+        }
         if case .moved = content { try setAside(mark.at) }
-        try connection.run("BEGIN")
         try connection.writeMark(mark, .unfinished)
         try connection.run(
             """
@@ -82,14 +107,10 @@ package final class PostgresMoveTarget: MoveTarget {
                     WHERE  id = 1
                     """), [.text(clock.boot), .integer(clock.origin), .integer(clock.skew), .integer(clock.seen)])
         }
-        // The mark is durable. Rows that a crash of the server loses are copied again, and the last commits are durable
-        // too.
-        try connection.run("COMMIT; SET synchronous_commit = off")
-        writing = FactWriting(
-            connection, skew: isClockOwn ? clock.skew : 0, home: home, sharesSpool: sharesSpool)
     }
 
-    /// Renames a schema whose jobs were moved away, and creates a new one with the same identity.
+    /// Renames a schema whose jobs were moved away, and creates a new one with the same identity, in the running
+    /// transaction.
     private func setAside(_ now: Timestamp) throws {
         let time = now.iso8601.lowercased().filter { $0.isNumber || $0 == "t" }
         var name = "halyard_moved_\(time)"
@@ -100,20 +121,64 @@ package final class PostgresMoveTarget: MoveTarget {
             number += 1
         }
         try connection.run("ALTER SCHEMA halyard RENAME TO \(name)")
-        try connection.migrate()
+        try connection.createSchema()
         try connection.run(Statement("UPDATE halyard.settings SET identity = $1::text::uuid"), [.text(key)])
     }
 
     package func add(_ batch: FactBatch) throws { try writing?.add(batch) }
 
     package func complete() throws {
+        try connection.run(Self.separateSuspects)
         if let home { try connection.run(Self.bindReaders(to: home)) }
-        // Without statistics, the server would plan the daemons' first statements badly.
-        try connection.run("ANALYZE")
+        // Otherwise the daemons' first statements would have no idea how large the tables are.
+        try connection.run(Self.analyze)
     }
 
-    /// Binds open jobs that may read a result file to the daemon that has the file. Normally, the end of the
-    /// dependency does this.
+    private static let analyze = """
+        DO $$
+        DECLARE
+            one record;
+        BEGIN
+            FOR one IN SELECT relname FROM pg_class WHERE relnamespace = 'halyard'::regnamespace
+                       AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY relname LOOP
+                EXECUTE format('ANALYZE halyard.%I', one.relname);
+            END LOOP;
+        END $$
+        """
+
+    /// Gives ready jobs lanes of suspects if their last attempt, apart from interrupted ones, ended in a crash. An attempt
+    /// that was neither interrupted nor crashed has used up a try.
+    private static let separateSuspects: String = {
+        let suspects = """
+            halyard.ready AS suspect
+            JOIN   halyard.lane ON lane.id = suspect.lane
+            WHERE  suspect.attempt > suspect.tries
+            AND    (SELECT   outcome
+                    FROM     halyard.attempt
+                    WHERE    attempt.job = suspect.job
+                    AND      attempt.outcome <> \(AttemptOutcome.interrupted.rawValue)
+                    ORDER BY attempt.number DESC
+                    LIMIT    1) = \(AttemptOutcome.crashed.rawValue)
+            """
+        return """
+            BEGIN;
+            INSERT INTO halyard.lane (queue, priority, kind, class, home)
+            SELECT DISTINCT lane.queue, lane.priority, lane.kind, \(LaneClass.suspect.rawValue), lane.home
+            FROM   \(suspects)
+            ON CONFLICT DO NOTHING;
+            UPDATE halyard.ready
+            SET    lane = change.new, txid = 0
+            FROM   (SELECT suspect.job, own.id AS new
+                    FROM   halyard.lane AS own, \(suspects)
+                    AND    own.queue = lane.queue AND own.priority = lane.priority AND own.kind = lane.kind
+                    AND    own.class = \(LaneClass.suspect.rawValue) AND own.home IS NOT DISTINCT FROM lane.home) AS change
+            WHERE  change.job = ready.job;
+            COMMIT
+            """
+    }()
+
+    /// Binds the open jobs that may read a result file to the daemon that has it, as the end of the dependency would have
+    /// done.
     private static func bindReaders(to home: String) -> String {
         let bound = """
             (SELECT DISTINCT lane.id, bound.id AS new
@@ -160,8 +225,10 @@ package final class PostgresMoveTarget: MoveTarget {
     }
 
     package func finish() throws {
-        try connection.run("SET synchronous_commit = on; BEGIN")
-        try connection.removeMark()
-        try connection.run("UPDATE halyard.settings SET version = version + 1; COMMIT")
+        try connection.run("SET synchronous_commit = on")
+        try connection.runAlone {
+            try connection.removeMark()
+            try connection.run("UPDATE halyard.settings SET version = version + 1")
+        }
     }
 }

@@ -23,8 +23,8 @@ public enum PostgresOpenError: Error, Sendable, Hashable {
     case schemaTooOld(server: String, found: Int64, needed: Int64)
     /// The jobs of the database were moved to another one; `place` contains no password.
     case moved(server: String, place: String, at: Timestamp)
-    /// A move of jobs to the database has not ended.
-    case unfinishedMove(server: String, place: String)
+    /// A move of jobs to the database has not ended. If the copy is complete, the jobs may be nowhere else.
+    case unfinishedMove(server: String, place: String, isComplete: Bool)
     /// "halyard move" uses the database at the moment. Trying again later is safe.
     case beingMoved(server: String)
     /// A thread could not be started; `code` is the `errno`.
@@ -71,8 +71,10 @@ extension PostgresOpenError: CustomStringConvertible {
             "The job database on \(server) uses schema \(found); this release needs \(needed). Start a daemon of this release first; it migrates the schema."
         case .moved(let server, let place, let at):
             "The jobs of the database on \(server) were moved to \(place) at \(at.iso8601). Use that database (the key database, or --database), or move the jobs back with \"halyard move\"."
-        case .unfinishedMove(let server, let place):
-            "A move of jobs from \(place) to the database on \(server) has not ended. Repeat the command \"halyard move\", or continue to use \(place) and drop the schema halyard on \(server)."
+        case .unfinishedMove(let server, let place, isComplete: true):
+            "A move of jobs from \(place) to the database on \(server) has not ended. Repeat the command \"halyard move\"; until then neither database can be used."
+        case .unfinishedMove(let server, let place, isComplete: false):
+            "A move of jobs from \(place) to the database on \(server) has not ended. Repeat the command \"halyard move\", or go on with \(place) and drop the schema halyard on \(server)."
         case .beingMoved(let server):
             "The jobs of the database on \(server) are being moved with \"halyard move\". Start again when that command has ended."
         case .noThread(let code):

@@ -11,6 +11,12 @@ extension Migration {
     static let unfinishedID: Int64 = 0x4841_4C55
 }
 
+/// Identifies a file: the machine and the path there. A machine without an id counts as any other one without.
+func fileKey(_ path: String) -> String {
+    let machine = text(ofFile: "/etc/machine-id").map { String($0.prefix { $0 > " " }) } ?? ""
+    return machine + path
+}
+
 extension Connection {
     /// Creates the table `move` with this mark, and sets the application id, in the caller's transaction.
     func writeMark(_ mark: MoveMark, applicationID: Int64) throws(SQLiteError) {
@@ -57,7 +63,8 @@ extension Connection {
         guard [Migration.movedID, Migration.unfinishedID].contains(applicationID) else { return nil }
         let mark = try mappingErrors(at: path) { () throws(SQLiteError) in try self.mark() }
         return applicationID == Migration.movedID
-            ? .moved(path: path, place: mark.place, at: mark.at) : .unfinishedMove(path: path, place: mark.place)
+            ? .moved(path: path, place: mark.place, at: mark.at)
+            : .unfinishedMove(path: path, place: mark.place, isComplete: mark.isVerified)
     }
 
     /// Opens a file whose lock this process holds, to look for a mark. The header of the file may be older than the

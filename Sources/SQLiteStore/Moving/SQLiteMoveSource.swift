@@ -6,7 +6,7 @@ import SQLite
 /// A file from which jobs are moved. The lock of the file keeps daemons and other commands out.
 package final class SQLiteMoveSource: MoveSource {
     package let place: String
-    package var key: String { place }
+    package var key: String { fileKey(place) }
     package let mark: MoveMark?
     private let connection: Connection
     /// Nil if the jobs were moved before.
@@ -54,7 +54,8 @@ package final class SQLiteMoveSource: MoveSource {
         let connection = try location.openForReading(.moving) { (connection) throws(StoreOpenError) in connection }
         try connection.execute("BEGIN")
         return (
-            location.path, try Move.digests(of: connection.read), try Move.counts { try connection.read(.counts, $0) }
+            fileKey(location.path), try Move.digests(of: connection.read),
+            try Move.counts { try connection.read(.counts, $0) }
         )
     }
 

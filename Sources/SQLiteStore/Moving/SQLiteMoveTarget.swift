@@ -7,7 +7,7 @@ import SQLite
 /// mark in the file still keeps them out.
 package final class SQLiteMoveTarget: MoveTarget {
     package let place: String
-    package var key: String { place }
+    package var key: String { fileKey(place) }
     package let content: MoveContent
     private let lock: DatabaseLock
     private var connection: Connection?

@@ -34,8 +34,8 @@ public enum StoreOpenError: Error, Sendable, Hashable {
     case foreignDatabase(path: String, applicationID: Int64)
     /// The jobs of the database were moved to another one; `place` contains no password.
     case moved(path: String, place: String, at: Timestamp)
-    /// A move of jobs to the database has not ended.
-    case unfinishedMove(path: String, place: String)
+    /// A move of jobs to the database has not ended. If the copy is complete, the jobs may be nowhere else.
+    case unfinishedMove(path: String, place: String, isComplete: Bool)
     /// A newer release of Halyard has migrated the database.
     case schemaTooNew(path: String, found: Int64, supported: Int64)
     /// A reader found an older schema. Only the writer migrates the database.
@@ -110,8 +110,10 @@ extension StoreOpenError: CustomStringConvertible {
             "\(path) is an SQLite database of another program (application id \(applicationID)). Set another path for the job database."
         case .moved(let path, let place, let at):
             "The jobs of \(path) were moved to \(place) at \(at.iso8601). Use that database (the key database, or --database), or move the jobs back with \"halyard move\"."
-        case .unfinishedMove(let path, let place):
-            "A move of jobs from \(place) to \(path) has not ended. Repeat the command \"halyard move\", or continue to use \(place) and remove \(path)."
+        case .unfinishedMove(let path, let place, isComplete: true):
+            "A move of jobs from \(place) to \(path) has not ended. Repeat the command \"halyard move\"; until then neither database can be used."
+        case .unfinishedMove(let path, let place, isComplete: false):
+            "A move of jobs from \(place) to \(path) has not ended. Repeat the command \"halyard move\", or go on with \(place) and remove \(path)."
         case .schemaTooNew(let path, let found, let supported):
             "The job database \(path) uses schema \(found); this release understands up to \(supported). Upgrade Halyard."
         case .schemaTooOld(let path, let found, let needed):

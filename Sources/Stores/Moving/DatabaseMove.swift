@@ -67,7 +67,8 @@ public struct DatabaseMove: Sendable {
     /// Carries out the move, or completes an earlier one.
     ///
     /// - Parameter progress: Called after each batch of rows.
-    /// - Throws: ``DatabaseMoveFailure``. No job is lost. Retrying is safe.
+    /// - Throws: ``DatabaseMoveFailure``. The source is unchanged, unless the description says that neither database can be
+    ///   used until the command is repeated. Retrying is safe.
     public func run(
         progress: @escaping @Sendable (MoveProgress) -> Void
     ) async throws(DatabaseMoveFailure) -> MoveReport {
@@ -105,18 +106,29 @@ public struct DatabaseMove: Sendable {
             if isToServer {
                 let found = try SQLiteMoveSource.preview(ofDatabaseAt: file)
                 let target = try PostgresMoveTarget(url, options: serverOptions, creates: false)
-                try Move.check(from: file, key: found.key, mark: nil, to: target)
+                try Move.check(from: file, key: found.key, mark: nil, to: target.place, with: target.content)
                 return MoveReport(found.digests, found.counts)
             }
-            let lock = try DatabaseLock.acquire(forDatabaseAt: file)
-            defer { lock.release() }
             let source = try PostgresMoveSource(url, options: serverOptions)
             try Move.check(
-                from: source.place, key: source.key, mark: source.mark, to: try SQLiteMoveTarget(lock))
+                from: source.place, key: source.key, mark: source.mark, to: file, with: try contentOfFile())
             try refuseOtherHomes(of: source, try DaemonHome(home, nextTo: file))
             let found = try source.preview()
             return MoveReport(found.digests, found.counts)
         }
+    }
+
+    /// What the file contains; nothing if it does not exist. Locking a file would create another one next to it.
+    private func contentOfFile() throws -> MoveContent {
+        do throws(StoreOpenError) {
+            try SQLiteMoveSource.requireFile(at: file)
+        } catch {
+            guard case .missingFile = error else { throw error }
+            return .nothing
+        }
+        let lock = try DatabaseLock.acquire(forDatabaseAt: file)
+        defer { lock.release() }
+        return try SQLiteMoveTarget(lock).content
     }
 
     private func move(
@@ -154,7 +166,7 @@ extension String {
 
 // MARK: Failures
 
-/// The reason why a move did not complete. No job is lost, and trying again is safe.
+/// The reason why a move failed. If its copy was not complete yet, the source is unchanged.
 public struct DatabaseMoveFailure: Error, Sendable, Hashable, CustomStringConvertible {
     /// The causes that callers treat differently.
     public enum Cause: Sendable, Hashable {
@@ -203,8 +215,15 @@ public struct DatabaseMoveFailure: Error, Sendable, Hashable, CustomStringConver
         self.init(cause, failure.description)
     }
 
-    fileprivate init(_ error: any Error) {
+    /// - Parameter rest: The state of the source and the remedy, after the cause.
+    fileprivate init(
+        _ error: any Error, _ rest: String = "The source is unchanged; correct the cause, then repeat the command."
+    ) {
         switch error {
+        case let unended as UnendedMove:
+            let rest = "Repeat the command when the cause is corrected; until then neither database can be used."
+            self.init(unended.cause, rest)
+            if !description.hasSuffix(rest) { description += " " + rest }
         case let failure as DatabaseMoveFailure: self = failure
         case let failure as MoveFailure:
             let cause: Cause =
@@ -217,27 +236,26 @@ public struct DatabaseMoveFailure: Error, Sendable, Hashable, CustomStringConver
         case let failure as StoreOpenFailure: self.init(failure, isServer: false)
         case let error as StoreOpenError: self.init(StoreOpenFailure(error), isServer: false)
         case let error as PostgresOpenError:
-            if case .beingMoved = error {
-                self.init(.passing, error.description)
-            } else {
-                self.init(StoreOpenFailure(error), isServer: true)
+            switch error {
+            case .beingMoved: self.init(.passing, error.description)
+            case .refused: self.init(.permission, error.description)
+            default: self.init(StoreOpenFailure(error), isServer: true)
             }
         case let error as PostgresError where error.cause == .lost || error.sqlClass == "57":
-            self.init(
-                .unreachable,
-                "The connection to the database server was lost (\(error)). No job is lost; repeat the command when the server can be reached."
-            )
+            self.init(.unreachable, "The connection to the database server was lost (\(error)). \(rest)")
         case let error as PostgresError:
-            self.init(
-                error.sqlState == SQLState.diskFull ? .passing : .inputOutput,
-                "The database server refused a statement (\(error)). No job is lost; correct the cause, then repeat the command."
-            )
+            let cause: Cause =
+                switch error.sqlState {
+                case SQLState.diskFull: .passing
+                case SQLState.insufficientPrivilege: .permission
+                default: error.sqlClass == "28" ? .permission : .inputOutput
+                }
+            self.init(cause, "The database server refused a statement (\(error)). \(rest)")
         case let error as SQLiteError:
             self.init(
                 error.primary == .full || error.primary == .busy ? .passing : .inputOutput,
-                "The file could not be read or written (\(error)). No job is lost; correct the cause, then repeat the command."
-            )
-        default: self.init(.inputOutput, "The jobs could not be moved (\(error)).")
+                "The file could not be read or written (\(error)). \(rest)")
+        default: self.init(.inputOutput, "The jobs could not be moved (\(error)). \(rest)")
         }
     }
 }

@@ -119,7 +119,7 @@ import Testing
             let death = Death(beforeCall: 6)
             #expect(throws: Death.Died.self) { try both.moveToServer({ death.target($0) }) }
             let problem = #expect(throws: PostgresOpenError.self) { try both.openServer() }
-            guard case .unfinishedMove(_, let place)? = problem else { throw Unexpected() }
+            guard case .unfinishedMove(_, let place, isComplete: false)? = problem else { throw Unexpected() }
             #expect(place.hasSuffix("/halyard.db"))
             let other = try TwoDatabases()
             let file = try other.openFile()
