@@ -10,16 +10,16 @@ import Testing
     private static let examples = repository + "/config/examples/workers"
 
     /// Writes the configuration with these workers, each a line of YAML, from line 8 on.
-    private func configure(_ bed: TestBed, _ workers: String...) throws {
+    func configure(_ bed: TestBed, _ workers: String...) throws {
         try bed.configure("workers:\n" + workers.map { "  \($0)\n" }.joined())
     }
 
-    private func sample(_ arguments: String = "", _ more: String = "") -> String {
+    func sample(_ arguments: String = "", _ more: String = "") -> String {
         "sample: {command: [\(binary("SampleWorker"))\(arguments)]\(more)}"
     }
 
     /// Defines one definition for each kind, of the same name.
-    private func define(_ kinds: String..., in bed: TestBed) async throws {
+    func define(_ kinds: String..., in bed: TestBed) async throws {
         let lines = kinds.map { "  \($0): {kind: \($0), retry: {tries: 1}}\n" }
         let document = try bed.folder.write("definitions:\n" + lines.joined(), to: "own.yaml")
         let applied = try await bed.halyard("definitions", "apply", document)
@@ -27,7 +27,7 @@ import Testing
     }
 
     /// Enqueues a job with this input.
-    private func enqueue(_ definition: String, _ input: String, in bed: TestBed) async throws {
+    func enqueue(_ definition: String, _ input: String, in bed: TestBed) async throws {
         try await bed.enqueue(definition, "--input", try bed.folder.write(input, to: "input.json"))
     }
 
@@ -367,42 +367,6 @@ import Testing
             #expect(why.contains("worker sample could not be started"), "\(why)")
             #expect(!why.contains("late"), "\(why)")
             #expect(try await bed.halyard("workers").output.contains("problem: worker late announces the kind"))
-        }
-    }
-
-    @Test(.timeLimit(.minutes(1)))
-    func aFullWorkerIsTheReasonWhyItsJobsWait() async throws {
-        let bed = try TestBed()
-        try configure(bed, sample("", ", attempts: 1"))
-        try await bed.withDaemon { daemon in
-            try await define("act", in: bed)
-            for _ in 1...2 { try await enqueue("act", #"{"action": "wait", "text": "I wait"}"#, in: bed) }
-            await daemon.errors.first(containing: "worker sample stderr: I wait")
-            let why = try await bed.halyard("why", "2").output
-            #expect(why.contains("worker sample runs 1 attempt of at most 1"), "\(why)")
-        }
-    }
-
-    /// Two processes run suspects. A third suspect waits while the other two have not run for long.
-    @Test(.timeLimit(.minutes(1)))
-    func aSuspectSaysThatItWaitsForAProcessToItself() async throws {
-        let bed = try TestBed()
-        try configure(bed, sample())
-        try await bed.withDaemon { daemon in
-            try await define("act", in: bed)
-            var index = 0
-            for _ in 1...3 {
-                try await enqueue("act", #"{"action": "wait", "text": "I wait"}"#, in: bed)
-                index = try #require(await daemon.errors.first(from: index, containing: "I wait")).index + 1
-            }
-            try await enqueue("act", #"{"action": "crash"}"#, in: bed)
-            let crash = try #require(await daemon.errors.first(containing: "a test asked for this"))
-            let first = try #require(await daemon.errors.first(from: crash.index, containing: "I wait"))
-            _ = try #require(await daemon.errors.first(from: first.index + 1, containing: "I wait"))
-            let job = try await bed.ask("SELECT job FROM jobs WHERE state = 'ready' ORDER BY job LIMIT 1")
-            let why = try await bed.halyard("why", job).output
-            #expect(why.contains("was running when a process of worker sample crashed"), "\(why)")
-            #expect(try await bed.halyard("workers").output.contains("probe: runs jobs of a crash"))
         }
     }
 }
