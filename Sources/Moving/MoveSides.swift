@@ -35,7 +35,7 @@ package protocol MoveTarget: AnyObject {
     var place: String { get }
     /// Identifies the database, also under another name.
     var key: String { get }
-    /// What the database contains.
+    /// The contents of the database.
     var content: MoveContent { get }
 
     /// Prepares an empty database. Removes the rows of an unfinished move, and sets aside a database whose jobs were moved.
@@ -59,7 +59,7 @@ package protocol MoveTarget: AnyObject {
     func finish() throws
 }
 
-/// What a target contains before the move.
+/// The contents of a target before the move.
 package enum MoveContent: Sendable, Hashable {
     case nothing
     /// Rows of a move that did not end.

@@ -211,7 +211,7 @@ struct HistoryTests {
         try await Self.enqueue(10, on: store, isGraph: true, key: true)
         try await Self.enqueue(1, on: store)
         try await Self.runJobs(11, on: store, as: me)
-        // At the end of the transaction that drops the range, then in the one that deletes its key.
+        // The connection breaks in the transaction that drops the range, and later in the one that deletes its key.
         try breakOnce("UPDATE ON halyard.range", condition: "NEW.is_dropped AND NOT OLD.is_dropped")
         await #expect(throws: StoreError.self) { try await Self.prune(store) }
         for table in Self.tables {

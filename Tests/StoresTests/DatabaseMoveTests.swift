@@ -92,7 +92,7 @@ import Testing
         #expect(move.home == "/var/lib/halyard/postgresql")
     }
 
-    /// With a server.
+    /// Needs a server.
     @Suite(.enabled(if: PostgresServer.shared != nil, "PostgreSQL is not installed")) struct OnServer {
         private let server: PostgresServer
         private let url: String

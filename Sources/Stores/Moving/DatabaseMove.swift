@@ -118,7 +118,7 @@ public struct DatabaseMove: Sendable {
         }
     }
 
-    /// What the file contains; nothing if it does not exist. Locking a file would create another one next to it.
+    /// The contents of the file; nothing if it does not exist. Locking a file would create another one next to it.
     private func contentOfFile() throws -> MoveContent {
         do throws(StoreOpenError) {
             try SQLiteMoveSource.requireFile(at: file)

@@ -7,7 +7,7 @@ import SQLite
 import SQLiteStore
 import Testing
 
-/// What happens around a move does not harm the jobs.
+/// Jobs are safe from what happens around a move.
 @Suite(.enabled(if: hasServer, "PostgreSQL is not installed"), .timeLimit(.minutes(5))) struct MoveSafetyTests {
     private let now = Timestamp(milliseconds: 1_750_000_000_000)
 
