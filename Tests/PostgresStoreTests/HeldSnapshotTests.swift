@@ -47,6 +47,62 @@ import Testing
         try snapshot.run("COMMIT")
     }
 
+    @Test func plansForAnEmptyTableReadFewPagesOfAFullOne() async throws {
+        let database = try TestDatabase()
+        let admin = try Connection(to: database.url)
+        var store = try database.open()
+        let change = DefinitionChange(
+            queues: [QueueChange(name: QueueSettings.defaultName, limit: 1000)],
+            definitions: [Definition(name: "step", kind: "noop")])
+        try await store.change(change, now: now)
+        let step = try #require(try await store.definitions().definitions.first).id
+        let holder = try await begin(store)
+        _ = try await store.enqueue([NewGraph(isGraph: false, jobs: [NewJob(definition: step)])], now: now)
+        await store.close()
+        try awaitEnds(admin)
+        // As autovacuum does between two backlogs, when the half contains one job.
+        try admin.run("VACUUM ANALYZE")
+        let before = try pagesRead(admin)
+        store = try database.open()
+        // Plans that are made now are kept.
+        #expect(try await run(1, on: store, step, as: holder) == 2)
+        let backlog = Array(repeating: NewGraph(isGraph: false, jobs: [NewJob(definition: step)]), count: 10_000)
+        _ = try await store.enqueue(backlog, now: now)
+        #expect(try await run(1000, on: store, step, as: holder) == 1000)
+        await store.close()
+        for (index, pages) in try pagesRead(admin) {
+            // To insert a job or to find it, an index reads two pages. A scan of the whole index reads 40 or more for each.
+            #expect(pages - (before[index] ?? 0) < 40_000, "\(index) read \(pages - (before[index] ?? 0)) pages")
+        }
+    }
+
+    /// A statement that finds rows by the first column of an index cannot choose another one that contains it (S6).
+    @Test func noIndexContainsTheFirstColumnOfAnother() async throws {
+        let database = try TestDatabase()
+        await (try database.open()).close()
+        let rows = try Connection(to: database.url).run(
+            Statement(
+                """
+                WITH key AS (
+                    SELECT   indrelid, indexrelid, place, indkey[place - 1] AS attribute
+                    FROM     pg_index
+                    CROSS JOIN LATERAL generate_series(1, indnkeyatts) AS place
+                    WHERE    indrelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'halyard'::regnamespace
+                                          AND relname ~ '^(job|done|attempt|dependency|blocked|scheduled|ready|running|tally_change)')
+                    -- Only statements that repeat the condition of a partial index can choose it.
+                    AND      indpred IS NULL
+                )
+                SELECT   part.indexrelid::regclass::text
+                FROM     key AS part
+                JOIN     key AS first ON first.indrelid = part.indrelid AND first.indexrelid <> part.indexrelid
+                                      AND first.place = 1 AND first.attribute = part.attribute
+                WHERE    part.place > 1
+                AND      part.attribute > 0
+                ORDER BY 1
+                """))
+        #expect(rows.map { $0.string(0) } == [])
+    }
+
     @Test func noStatementScansAWholeTableOfJobs() async throws {
         let database = try TestDatabase()
         var store = try database.open()
@@ -184,6 +240,19 @@ import Testing
                 """
                 SELECT indexrelname::text, idx_tup_read
                 FROM   pg_stat_user_indexes
+                WHERE  relname ~ '^(ready|running|tally_change)'
+                """))
+        return Dictionary(uniqueKeysWithValues: rows.map { ($0.string(0), $0.integer(1)) })
+    }
+
+    /// The pages that searches of each index of the hot tables have read.
+    private func pagesRead(_ admin: Connection) throws -> [String: Int64] {
+        try awaitEnds(admin)
+        let rows = try admin.run(
+            Statement(
+                """
+                SELECT indexrelname::text, idx_blks_hit + idx_blks_read
+                FROM   pg_statio_user_indexes
                 WHERE  relname ~ '^(ready|running|tally_change)'
                 """))
         return Dictionary(uniqueKeysWithValues: rows.map { ($0.string(0), $0.integer(1)) })

@@ -65,8 +65,8 @@ extension Writer {
                     SELECT   ready.txid, ready.steady_ms, ready.job
                     FROM     halyard.ready
                     WHERE    ready.lane = lane.id
-                    AND      (ready.txid, ready.steady_ms, ready.job) >= (lane.txid, lane.steady_ms, lane.job)
-                    ORDER BY ready.txid, ready.steady_ms, ready.job
+                    AND      (ready.txid, ready.steady_ms, ready.job + 0) >= (lane.txid, lane.steady_ms, lane.job)
+                    ORDER BY ready.txid, ready.steady_ms, ready.job + 0
                     LIMIT    1) AS first ON true
             ), late AS MATERIALIZED (
                 SELECT     lane.id, found.txid
@@ -77,7 +77,7 @@ extension Writer {
                     FROM   halyard.ready
                     WHERE  ready.lane = lane.id
                     AND    ready.txid = open.txid
-                    AND    (ready.txid, ready.steady_ms, ready.job) < (lane.txid, lane.steady_ms, lane.job)
+                    AND    (ready.txid, ready.steady_ms, ready.job + 0) < (lane.txid, lane.steady_ms, lane.job)
                     LIMIT  1) AS found
             ), picked AS MATERIALIZED (
                 SELECT     head.id, found.*
@@ -86,8 +86,8 @@ extension Writer {
                     SELECT   ready.txid, ready.steady_ms, ready.job
                     FROM     halyard.ready
                     WHERE    ready.lane = head.id
-                    AND      (ready.txid, ready.steady_ms, ready.job) >= (head.txid, head.steady_ms, head.job)
-                    ORDER BY ready.txid, ready.steady_ms, ready.job
+                    AND      (ready.txid, ready.steady_ms, ready.job + 0) >= (head.txid, head.steady_ms, head.job)
+                    ORDER BY ready.txid, ready.steady_ms, ready.job + 0
                     LIMIT    head.want
                     FOR UPDATE SKIP LOCKED) AS found
                 WHERE      head.room = 1
@@ -99,8 +99,8 @@ extension Writer {
                     SELECT   ready.txid, ready.steady_ms, ready.job
                     FROM     halyard.ready
                     WHERE    ready.lane = head.id
-                    AND      (ready.txid, ready.steady_ms, ready.job) >= (head.txid, head.steady_ms, head.job)
-                    ORDER BY ready.txid, ready.steady_ms, ready.job
+                    AND      (ready.txid, ready.steady_ms, ready.job + 0) >= (head.txid, head.steady_ms, head.job)
+                    ORDER BY ready.txid, ready.steady_ms, ready.job + 0
                     LIMIT    head.want) AS found
                 WHERE      head.room = 0
                 AND        head.job IS NOT NULL
@@ -113,8 +113,8 @@ extension Writer {
                     FROM     halyard.ready
                     WHERE    ready.lane = late.id
                     AND      ready.txid = late.txid
-                    AND      (ready.txid, ready.steady_ms, ready.job) < (lane.txid, lane.steady_ms, lane.job)
-                    ORDER BY ready.txid, ready.steady_ms, ready.job
+                    AND      (ready.txid, ready.steady_ms, ready.job + 0) < (lane.txid, lane.steady_ms, lane.job)
+                    ORDER BY ready.txid, ready.steady_ms, ready.job + 0
                     LIMIT    lane.want
                     FOR UPDATE SKIP LOCKED) AS found
             )

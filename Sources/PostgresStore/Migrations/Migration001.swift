@@ -16,6 +16,9 @@ extension Migration {
     ///   one is emptied by TRUNCATE, so that deleted rows do not add up while a snapshot is held.
     /// - S5: History is partitioned by the numbers of jobs (``historyTables``). A statement names the lowest and the highest
     ///   number that it looks for, so that it reads only the partitions that may contain rows.
+    /// - S6: No index contains, in a later place, the column by which another index of the same table finds rows: it
+    ///   contains an expression instead (`job + 0`). PostgreSQL plans for the size that it last saw. Having seen a table
+    ///   almost empty, it would read such an index from beginning to end for each job.
     static let m001 = Migration(version: 1, sql: [settings, jobs, halves, open, done, ranges, counts, plans, seed])
 
     private static let settings = """
@@ -215,7 +218,7 @@ extension Migration {
             PRIMARY KEY (dependent, position),
             CONSTRAINT dependency_on_another CHECK (dependency <> dependent)
         ) PARTITION BY RANGE (dependent);
-        CREATE INDEX dependency_dependents ON halyard.dependency (dependency, condition, dependent);
+        CREATE INDEX dependency_dependents ON halyard.dependency (dependency, condition, (dependent + 0)); -- S6
 
         -- A key stands for the jobs from first_job on, as many as it says, until the last of them is pruned.
         CREATE TABLE halyard.idempotency (

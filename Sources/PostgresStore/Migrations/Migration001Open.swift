@@ -68,7 +68,7 @@ extension Migration {
             PRIMARY KEY (job, half)
         ) PARTITION BY LIST (half);
         \(halves(of: .ready))
-        CREATE INDEX ready_place ON halyard.ready (lane, txid, steady_ms, job);
+        CREATE INDEX ready_place ON halyard.ready (lane, txid, steady_ms, (job + 0)); -- S6
 
         CREATE TABLE halyard.running (
         \(progress(.running))

@@ -60,7 +60,7 @@ extension Reader {
             JOIN       halyard.record ON record.id = dependency.dependent
             JOIN       halyard.definition ON definition.id = record.definition
             WHERE      dependency.dependency = $1::bigint
-            ORDER BY   dependency.condition, dependency.dependent, dependency.position
+            ORDER BY   dependency.condition, dependency.dependent + 0, dependency.position
             LIMIT      $2::bigint
             """)
         static let outputs = Statement(
