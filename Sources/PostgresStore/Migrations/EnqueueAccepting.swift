@@ -331,6 +331,7 @@ extension Migration {
     private static let settings = """
         SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET jit = off
         SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+        SET max_parallel_workers_per_gather = 0
         """
 
     /// The functions that `halyard_enqueuer` may call.
