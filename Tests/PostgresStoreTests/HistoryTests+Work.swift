@@ -169,7 +169,7 @@ extension HistoryTests {
             CREATE SEQUENCE breaks;
             CREATE FUNCTION break_once() RETURNS trigger LANGUAGE plpgsql AS $$
             BEGIN
-                IF nextval('breaks') = 1 THEN
+                IF nextval('halyard.breaks') = 1 THEN
                     PERFORM pg_terminate_backend(pg_backend_pid());
                 END IF;
                 RETURN NULL;

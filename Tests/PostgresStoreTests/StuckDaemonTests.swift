@@ -66,7 +66,7 @@ import Testing
             CREATE TABLE seen (value text);
             CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql AS $$
             BEGIN
-                INSERT INTO seen VALUES (current_setting('idle_in_transaction_session_timeout'));
+                INSERT INTO halyard.seen VALUES (current_setting('idle_in_transaction_session_timeout'));
                 RETURN NULL;
             END $$;
             CREATE TRIGGER see AFTER INSERT ON halyard.ready FOR EACH ROW EXECUTE FUNCTION see();

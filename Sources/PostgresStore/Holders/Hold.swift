@@ -105,6 +105,8 @@ extension Writer {
         // The server may not have noticed yet that a connection broke, and still work for it.
         try run(Statements.terminate, .integer(holder.rawValue))
         try awaitTransactions(of: holder)
+        // Only now is it certain which of their changes were committed.
+        try countRunning()
         return try run(Statements.held, .integer(holder.rawValue)).map { (row) throws(PostgresError) in
             ClaimedJob(
                 lease: Lease(job: row.job(0), attempt: row.int(1)), definition: DefinitionID(row.integer(2)),
@@ -181,7 +183,8 @@ extension Writer {
         static let exclude = Statement("SELECT pg_advisory_xact_lock(\(AdvisoryLock.life), $1::bigint::integer)")
         static let tryExclude = Statement(
             "SELECT pg_try_advisory_xact_lock(\(AdvisoryLock.life), $1::bigint::integer)")
-        /// A daemon holds the lock of its own life shared. Another one holds it exclusively for a few statements.
+        /// A daemon holds the lock of its own life shared. Another one holds it exclusively for a few statements. Other roles
+        /// may hold it too, since advisory locks need no permission, but a daemon may not terminate their backends.
         static let terminateStuck = Statement(
             """
             SELECT pg_terminate_backend(pg_locks.pid)
@@ -194,20 +197,23 @@ extension Writer {
             AND    objsubid = 2
             AND    granted
             AND    pg_locks.pid <> pg_backend_pid()
+            AND    usename = current_user
             AND    (mode = 'ShareLock'
                     OR (state LIKE 'idle in transaction%' AND clock_timestamp() - state_change > interval '1 second'))
             """)
         static let terminate = Statement(
             """
-            SELECT pg_terminate_backend(pid)
+            SELECT pg_terminate_backend(pg_locks.pid)
             FROM   pg_locks
+            JOIN   pg_stat_activity ON pg_stat_activity.pid = pg_locks.pid
             WHERE  locktype = 'advisory'
             AND    database = (SELECT oid FROM pg_database WHERE datname = current_database())
             AND    classid::bigint = \(AdvisoryLock.life)
             AND    objid::bigint = $1::bigint
             AND    objsubid = 2
             AND    mode = 'ShareLock'
-            AND    pid <> pg_backend_pid()
+            AND    usename = current_user
+            AND    pg_locks.pid <> pg_backend_pid()
             """)
         static let state = Statement(
             """

@@ -49,7 +49,7 @@ final class LifeKeeper {
     /// Runs `body` in one transaction, which waits only for a moment for locks.
     func transaction(_ body: () throws(PostgresError) -> Void) throws(PostgresError) {
         try reader.transaction(
-            "BEGIN; SET LOCAL lock_timeout = '2s'; SET LOCAL idle_in_transaction_session_timeout = '15s'; \(PinnedPlans.sql)",
+            "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '2s'; SET LOCAL idle_in_transaction_session_timeout = '15s'; \(PinnedPlans.sql)",
             body)
     }
 

@@ -210,7 +210,7 @@ extension Migration {
                 END IF;
                 INSERT INTO halyard.tally_change (subject, txid, at_ms, blocked, scheduled, ready, running, succeeded,
                                                   failed, cancelled, skipped)
-                VALUES (-queue_id, pg_current_xact_id()::text::bigint, now_ms, 0,
+                VALUES (-queue_id, \(Migration.countedTransaction), now_ms, 0,
                         (root_state = \(JobState.scheduled.rawValue))::integer,
                         (root_state = \(JobState.ready.rawValue))::integer, 0, 0, 0, 0, 0);
             END IF;

@@ -111,7 +111,7 @@ extension Migration {
             END IF;
             INSERT INTO halyard.tally_change (subject, txid, at_ms, blocked, scheduled, ready, running, succeeded,
                                               failed, cancelled, skipped)
-            SELECT   counted.subject, own_txid, now_ms,
+            SELECT   counted.subject, \(Migration.countedTransaction), now_ms,
                      count(*) FILTER (WHERE counted.state = \(JobState.blocked.rawValue)),
                      count(*) FILTER (WHERE counted.state = \(JobState.scheduled.rawValue)),
                      count(*) FILTER (WHERE counted.state = \(JobState.ready.rawValue)), 0, 0, 0, 0,

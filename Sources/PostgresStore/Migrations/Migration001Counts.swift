@@ -73,7 +73,7 @@ extension Migration {
         BEGIN
             -- Every transaction that changes counts holds the lock of those that add jobs. So all those below floor that
             -- hold it no longer have ended, and the statements below see what they have written. An open transaction of
-            -- another program does not matter.
+            -- another program does not matter: once it has the lock, it counts from the newest number.
             floor := pg_snapshot_xmax(pg_current_snapshot())::text::bigint;
             SELECT max(below) INTO behind
             FROM   (SELECT (floor % 4294967296 - xact.transactionid::text::bigint + 4294967296) % 4294967296 AS below
@@ -111,5 +111,12 @@ extension Migration {
             DELETE FROM halyard.tally_change AS change WHERE change.subject = of AND change.txid < floor;
             DELETE FROM halyard.tally_fold AS fold WHERE fold.subject = of AND fold.txid < floor;
         END $$;
+        """
+
+    /// The number of a transaction that counts jobs, for `tally_change`. One of another program may have its own number
+    /// since before the last fold, which then would not count it: it takes the newest number, of a snapshot newer than its
+    /// lock.
+    static let countedTransaction = """
+        greatest(pg_current_xact_id()::text::bigint, pg_snapshot_xmax(pg_current_snapshot())::text::bigint)
         """
 }

@@ -17,6 +17,12 @@ final class Link {
     /// Whether each new connection must keep what it commits in a power cut.
     var mustBeDurable = false
 
+    /// Settings of a session, whatever the database or the role says. Functions of other schemas, which other roles may
+    /// have created, are never called. Each statement sees what was committed before it.
+    private static let settings = """
+        SET search_path = pg_catalog, pg_temp; SET default_transaction_isolation = 'read committed'
+        """
+
     /// - Parameters:
     ///   - answerTimeout: How long to wait for an answer, instead of the options' time.
     ///   - connectTimeout: How long to wait for a connection, instead of the options' time.
@@ -43,6 +49,7 @@ final class Link {
         if let problem, ContinuousClock.now < retryAt { throw problem }
         do throws(PostgresError) {
             let connection = try Connection(to: url, options: options)
+            try connection.run(Self.settings)
             // The settings may have changed, and another server may have taken the place of the first one.
             if mustBeDurable, let setting = try connection.lossySetting() {
                 throw PostgresError(

@@ -212,7 +212,7 @@ final class Writer {
     }
 
     private enum Statements {
-        static let begin = Statement("BEGIN")
+        static let begin = Statement("BEGIN ISOLATION LEVEL READ COMMITTED")
         static let commit = Statement("COMMIT")
         static let shareAdding = adding("pg_advisory_xact_lock_shared", lockTimeout: "10s")
         static let excludeAdding = adding("pg_advisory_xact_lock", lockTimeout: "1s")

@@ -49,6 +49,28 @@ struct TransactionTests {
         }
     }
 
+    /// A transaction keeps the number that its first change gets, also if it enqueues much later.
+    @Test func aJobIsCountedInATransactionThatIsOlderThanTheLastFold() async throws {
+        try await withWays { ways in
+            let caller = try ways.connect()
+            let admin = try ways.connect()
+            try admin.run("CREATE TABLE public.link (url text); SELECT halyard.enqueue('noop')")
+            for graph in ["halyard.enqueue('noop')", "halyard.enqueue('noop', after => ARRAY[1])"] {
+                let before = try await ways.store.counts()
+                try caller.run("BEGIN; INSERT INTO public.link VALUES ('https://a')")
+                // Later transactions, which the fold includes.
+                try admin.run("INSERT INTO public.link VALUES ('https://b'); SELECT halyard.enqueue('noop')")
+                try admin.run("SELECT halyard.fold_tally(subject) FROM halyard.tally_change")
+                try caller.run("SELECT \(graph); COMMIT")
+                for _ in 1...2 {
+                    let counts = try await ways.store.counts()
+                    #expect(counts[.ready] + counts[.blocked] == before[.ready] + before[.blocked] + 2, "\(graph)")
+                    try admin.run("SELECT halyard.fold_tally(subject) FROM halyard.tally_change")
+                }
+            }
+        }
+    }
+
     @Test func aRefusalNamesItsCode() async throws {
         try await withWays { ways in
             let connection = try ways.connect()
