@@ -102,7 +102,10 @@ import Testing
         let database = try TestDatabase()
         let now = Timestamp(milliseconds: 0)
         var stores: [PostgresJobStore] = []
-        for _ in 0..<16 { stores.append(try database.open()) }
+        // No daemon's life ends however slow the machine is.
+        var options = PostgresStoreOptions()
+        options.lifeLength = .seconds(3600)
+        for _ in 0..<16 { stores.append(try database.open(options)) }
         try await stores[0].change(
             DefinitionChange(
                 queues: [QueueChange(name: QueueSettings.defaultName, limit: 100), QueueChange(name: "b", limit: 7)],

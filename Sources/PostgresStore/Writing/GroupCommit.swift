@@ -1,3 +1,4 @@
+import Glibc
 import Jobs
 import PostgreSQL
 import StoreParts
@@ -18,8 +19,10 @@ import StoreParts
 final class CommitLoop: RequestHandler {
     /// The maximum number of jobs in one transaction. A single request may have more.
     private static let maxJobs = 2000
-    /// How often a write is repeated that met another transaction.
+    /// How often a write is repeated that met another transaction. With the pauses, that takes about 10 seconds, as long as
+    /// a write waits for a lock.
     private static let maxConflicts = 20
+    private static let maxPauseMicroseconds: UInt32 = 2_000_000
 
     private let writer: Writer
     private let observers: Observers
@@ -117,6 +120,7 @@ final class CommitLoop: RequestHandler {
         if batch.count > 1 {
             for request in batch { commit([request]) }
         } else if error.isConflict || error.isStale, conflicts < Self.maxConflicts {
+            Self.pause(after: conflicts)
             commit(batch, conflicts: conflicts + 1)
         } else {
             answer(batch, error, .running)
@@ -125,12 +129,21 @@ final class CommitLoop: RequestHandler {
 
     private func uncommitted(_ batch: [any Request<Writer>], _ error: PostgresError, conflicts: Int) {
         if error.isConflict, conflicts < Self.maxConflicts {
+            Self.pause(after: conflicts)
             for request in batch { commit([request], conflicts: conflicts + 1) }
             return
         }
         answer(batch, error, .committing)
         // G4: the commit may be stored.
         observers.tell([.missed])
+    }
+
+    /// Waits at random for up to 1 ms after the second conflict, and twice as long after each further one, so that stores
+    /// that meet each other again and again take turns.
+    private static func pause(after conflicts: Int) {
+        guard conflicts > 0 else { return }
+        let longest = min(UInt32(1000) << UInt32(conflicts - 1), maxPauseMicroseconds)
+        usleep(.random(in: 0...longest))
     }
 
     /// Begins a transaction. If the connection was lost while it was idle, nothing was written and a new one may work.
