@@ -38,4 +38,27 @@ struct OtherRolesTests {
             #expect(answer.finished == [.recorded(.succeeded)])
         }
     }
+
+    @Test func aNotificationAloneCancelsNoJob() async throws {
+        let database = try TestDatabase()
+        try await withClaimedJob(database) { store, _, lease in
+            let (requests, sink) = AsyncStream.makeStream(of: JobID?.self)
+            let observation = store.observe { change in
+                switch change {
+                case .jobs(let jobs): for job in jobs where job.isCancelRequest { sink.yield(job.job) }
+                case .schedules: sink.yield(nil)
+                default: break
+                }
+            }
+            var found = requests.makeAsyncIterator()
+            // Another store's notification of a request, with a flag that shows when it was heard.
+            let text = "5|s|\(lease.job),,\(JobState.running.rawValue),\(lease.attempt),1,;"
+            let admin = try Connection(to: database.url)
+            try admin.run("SELECT pg_notify('halyard', '\(text)')")
+            #expect(await found.next() == .some(nil))
+            try admin.run("UPDATE halyard.running SET cancel_ms = 1; SELECT pg_notify('halyard', '\(text)')")
+            #expect(await found.next() == lease.job)
+            observation.cancel()
+        }
+    }
 }

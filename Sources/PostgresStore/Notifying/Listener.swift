@@ -93,7 +93,7 @@ final class Listener: Sendable {
                         if notice.changes == [.work] {
                             try perform(wakefulness.notified(at: .now))
                         } else {
-                            observers.tell(notice.changes)
+                            observers.tell(try confirmed(notice.changes))
                         }
                     }
                     if wakefulness.state != .asleep { try perform([.look]) }
@@ -104,6 +104,33 @@ final class Listener: Sendable {
             }
             // The row of a store that is gone costs the others a few notifications, until the next listener begins.
             _ = try? link.connection().run("DELETE FROM halyard.listener WHERE id = \(id)")
+        }
+
+        /// Leaves out cancellation requests that are not stored: every role that may connect to the database can send
+        /// notifications.
+        private func confirmed(_ changes: [StoreChange]) throws(PostgresError) -> [StoreChange] {
+            var confirmed: [StoreChange] = []
+            for change in changes {
+                guard case .jobs(let jobs) = change, jobs.contains(where: \.isCancelRequest) else {
+                    confirmed.append(change)
+                    continue
+                }
+                let requested = try requested(jobs.filter(\.isCancelRequest).map(\.job))
+                confirmed.append(.jobs(jobs.filter { !$0.isCancelRequest || requested.contains($0.job) }))
+            }
+            return confirmed
+        }
+
+        /// The running jobs among these whose cancellation is requested.
+        private func requested(_ jobs: [JobID]) throws(PostgresError) -> Set<JobID> {
+            let rows = try link.connection().run(
+                """
+                SELECT job
+                FROM   halyard.running
+                WHERE  job = ANY ('{\(jobs.map(\.description).joined(separator: ","))}'::bigint[])
+                AND    cancel_ms IS NOT NULL
+                """)
+            return Set(rows.map { $0.string(0) }.compactMap { Int64($0).map(JobID.init(_:)) })
         }
 
         private func perform(_ actions: [Wakefulness.Action]) throws(PostgresError) {
