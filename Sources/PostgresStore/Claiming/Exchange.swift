@@ -14,8 +14,10 @@ extension Writer {
         let shares = try putOffShares()
         var nextDueAt = try self.nextDueAt(now: now)
         if let dueAt = nextDueAt, dueAt <= now {
-            try promoteDue(now: now)
+            let promoted = try promoteDue(now: now)
             nextDueAt = try self.nextDueAt(now: now)
+            // Another transaction has the locks of the due jobs; its end is not reported.
+            if promoted == 0, let dueAt = nextDueAt { nextDueAt = max(dueAt, now + Self.lockedPause) }
         }
         var claimed: [ClaimedJob] = []
         if life.isAlive, life.drainedAt == nil, let claim {
@@ -32,6 +34,8 @@ extension Writer {
     }
 
     private static let longestWait = Duration.seconds(15)
+    /// How long to wait before looking again at due jobs that are locked.
+    private static let lockedPause = Duration.milliseconds(100)
 
     /// The earlier of the next calendar time and the end of the next wait, both on the current wall clock.
     func nextDueAt(now: Timestamp) throws(PostgresError) -> Timestamp? {
@@ -61,11 +65,13 @@ extension Writer {
 
     /// Makes due jobs ready: at most 1,000 with a calendar time and 1,000 whose wait has ended. The next call finds the
     /// rest. A job with a calendar time counts as ready since that time, even if a daemon noticed later.
-    private func promoteDue(now: Timestamp) throws(PostgresError) {
+    ///
+    /// - Returns: The number of jobs, without those whose rows are locked.
+    private func promoteDue(now: Timestamp) throws(PostgresError) -> Int {
         let floors = memory.dueFloors.begin(now: now, steady: time.steady.moment)
         let rows = try run(
             Statements.due, .time(now), .time(time.steady.moment), .time(floors.calendar), .time(floors.wait))
-        if rows.count == 0 { return }
+        if rows.count == 0 { return 0 }
         var due: [(job: JobID, lane: Int64, readySince: Timestamp)] = []
         try rows.forEach { (row) throws(PostgresError) in
             let lane = try lane(row.integer(1))
@@ -80,6 +86,7 @@ extension Writer {
         try run(
             Statements.promote[half(.ready)], .jobs(due.map(\.job)), .integers(due.map(\.lane)),
             .times(due.map(\.readySince)))
+        return due.count
     }
 
     private enum Statements {

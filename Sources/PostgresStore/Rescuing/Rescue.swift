@@ -17,11 +17,15 @@ extension Writer {
         // jobs.
         try run(Statements.lockOwn, .integer(holder.rawValue))
         let lives = try run(Statements.ended, .integer(holder.rawValue), .time(now), lifeClock).map { EndedLife($0) }
+        let outage = lives.filter { $0.isLapse(request, boot: boot) }.map(\.lastedUntil).max().map {
+            $0 + (.zero - options.lifeLength)
+        }
         for life in lives {
             // An exchange that began before the life ended must end first; otherwise its jobs would be missed. One life
             // that cannot be rescued yet does not hold up the others; the next rescue takes it.
             guard try excludeTransactions(of: life.id, mustWait: life.isOwn) else { continue }
-            suspects += try rescue(life, request, into: &report, now: now)
+            let lastEnd = life.lastEnd(request, boot: boot, outageSince: outage)
+            suspects += try rescue(life, after: lastEnd, request, into: &report, now: now)
             try run(Statements.rescued, .integer(life.id.rawValue), .time(now))
             memory.running[life.id] = nil
         }
@@ -40,6 +44,10 @@ extension Writer {
         let hasLeft: Bool
         let boot: String
         let abandoned: Int
+        /// When the life would have ended without another renewal.
+        let lastedUntil: Timestamp
+        /// Whether the life ended because its time was over.
+        let ranOut: Bool
 
         init(_ row: Row) {
             id = HolderID(row.integer(0))
@@ -47,24 +55,39 @@ extension Writer {
             hasLeft = !row.isNull(2)
             boot = row.string(3)
             abandoned = row.int(4)
+            lastedUntil = row.timestamp(5)
+            ranOut = row.boolean(6)
         }
 
         /// How the life ended, as far as it is known.
-        func lastEnd(_ request: RescueRequest, boot: String) -> LastEnd {
+        ///
+        /// - Parameter outage: The time since which the rescuer itself could not renew its life; nil if it always could. A
+        ///   life of another daemon that ran out later probably ended for the same reason.
+        func lastEnd(_ request: RescueRequest, boot: String, outageSince outage: Timestamp?) -> LastEnd {
             if hasLeft { return .unrelated(reason: "The daemon left") }
-            guard isOwn else { return .unexplained }
-            return request.lastEnd == .unexplained && boot != self.boot ? .machineRestarted : request.lastEnd
+            guard !isOwn else { return ownEnd(request, boot: boot) }
+            guard ranOut, let outage, lastedUntil >= outage else { return .unexplained }
+            return .unrelated(reason: "The daemon could not reach the database")
+        }
+
+        /// Whether this life of the rescuer ran out for a reason that may concern other daemons too.
+        func isLapse(_ request: RescueRequest, boot: String) -> Bool {
+            isOwn && ranOut && !hasLeft && !ownEnd(request, boot: boot).isCrash
+        }
+
+        private func ownEnd(_ request: RescueRequest, boot: String) -> LastEnd {
+            request.lastEnd == .unexplained && boot != self.boot ? .machineRestarted : request.lastEnd
         }
     }
 
     private func rescue(
-        _ life: EndedLife, _ request: RescueRequest, into report: inout RescueReport, now: Timestamp
+        _ life: EndedLife, after lastEnd: LastEnd, _ request: RescueRequest, into report: inout RescueReport,
+        now: Timestamp
     ) throws(PostgresError) -> [(CrashTrials.Trial, Timestamp)] {
         let orphans = try run(Statements.orphans, .integer(life.id.rawValue)).map { EndingJob($0) }
             .sorted { $0.row.job < $1.row.job }
         if orphans.isEmpty { return [] }
         let company = Company(others: orphans.count - 1, abandoned: life.abandoned)
-        let lastEnd = life.lastEnd(request, boot: boot)
         let earlier = try earlierCrashes(of: orphans.map(\.row.job))
         var suspects: [(CrashTrials.Trial, Timestamp)] = []
         var rows = EndRows()
@@ -133,7 +156,8 @@ extension Writer {
             WHERE  daemon.id = ended.id
             RETURNING daemon.id,
                       daemon.identity = (SELECT own.identity FROM halyard.daemon AS own WHERE own.id = $1::bigint),
-                      daemon.left_ms, daemon.boot, daemon.abandoned
+                      daemon.left_ms, daemon.boot, daemon.abandoned, daemon.alive_until_ms,
+                      daemon.alive_until_ms <= daemon.ended_ms
             """)
         static let orphans = Statement(
             """
