@@ -27,6 +27,30 @@ public final class PostgresServer: Sendable {
         }
     }
 
+    /// Freezes the processes that serve a database, and the one that accepts connections: they answer nothing, and close
+    /// no connection, until they are thawed.
+    public func freeze(_ database: String) throws -> FrozenProcesses {
+        let found = try Connection(to: database).run(
+            """
+            SELECT pid::text FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+            UNION ALL
+            SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)
+            """)
+        return FrozenProcesses(found.map { pid_t($0.string(0)) }.compactMap(\.self))
+    }
+
+    /// Ends all connections, and refuses new ones until the answer rejoins.
+    public func isolate() throws -> IsolatedServer {
+        let connection = try Connection(to: url)
+        let isolated = IsolatedServer(folder: try connection.run("SHOW unix_socket_directories")[0].string(0))
+        try connection.run(
+            """
+            SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE  backend_type = 'client backend' AND pid <> pg_backend_pid()
+            """)
+        return isolated
+    }
+
     /// Creates an empty database.
     ///
     /// - Returns: Its URL.
@@ -41,6 +65,35 @@ public final class PostgresServer: Sendable {
         guard let name = database.split(separator: "?")[0].split(separator: "/").last else { return }
         try Connection(to: url).run("DROP DATABASE IF EXISTS \(name) WITH (FORCE)")
     }
+}
+
+/// Processes that are stopped until ``thaw()``, at the latest until nobody refers to them.
+public final class FrozenProcesses: Sendable {
+    private let processes: [pid_t]
+
+    fileprivate init(_ processes: [pid_t]) {
+        self.processes = processes
+        for process in processes { kill(process, SIGSTOP) }
+    }
+
+    deinit { thaw() }
+
+    /// Lets them go on.
+    public func thaw() { for process in processes { kill(process, SIGCONT) } }
+}
+
+/// A server that nobody reaches until ``rejoin()``: its socket has another name.
+public struct IsolatedServer: Sendable {
+    private let socket: String
+    private var hidden: String { socket + ".hidden" }
+
+    fileprivate init(folder: String) {
+        socket = folder + "/.s.PGSQL.5432"
+        rename(socket, hidden)
+    }
+
+    /// Makes the server reachable again.
+    public func rejoin() { rename(hidden, socket) }
 }
 
 /// The script that runs the server.

@@ -1,6 +1,4 @@
-import Glibc
 import Jobs
-import PostgreSQL
 import PostgresServer
 import PostgresStore
 import Testing
@@ -31,16 +29,13 @@ import Testing
         let claimed = try await store.exchange([], claim: ClaimRequest(slots: 1), by: holder, now: now).claimed
         #expect(claimed.count == 1)
 
-        let processes = try Self.processes(of: url)
-        Self.signal(processes, SIGSTOP)
-        // If an expectation fails, the server must be able to end.
-        defer { Self.signal(processes, SIGCONT) }
+        let frozen = try server.freeze(url)
         await #expect(throws: StoreError.self) { try await store.enqueue([graph("during")], now: now) }
         #expect(store.condition.problem != nil)
         await #expect(throws: StoreError.self) { try await store.renew(holder, now: now) }
         await #expect(throws: StoreError.self) { try await store.jobs(JobFilter()) }
 
-        Self.signal(processes, SIGCONT)
+        frozen.thaw()
         // The answer may have been lost, so the caller repeats its request.
         let receipt = try await untilAnswered {
             try await store.enqueue([graph("during")], now: now)[0].receipt
@@ -67,22 +62,6 @@ import Testing
                 await Task.yield()
             }
         }
-    }
-
-    /// The processes that serve a database, and the one that accepts connections.
-    private static func processes(of url: String) throws -> [pid_t] {
-        let connection = try Connection(to: url)
-        let found = try connection.run(
-            """
-            SELECT pid::text FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
-            UNION ALL
-            SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)
-            """)
-        return found.map { pid_t($0.string(0)) }.compactMap(\.self)
-    }
-
-    private static func signal(_ processes: [pid_t], _ signal: Int32) {
-        for process in processes { kill(process, signal) }
     }
 }
 

@@ -159,11 +159,13 @@ struct Assembly {
         let status = status
         workers.observeRests { status.wake() }
         if let interval = surroundings.watchdogInterval {
+            let isOnServer = store.capabilities.holders == .many
             services.append(
                 WatchdogService(
                     interval: interval, notifier: notifier, hang: hang,
                     waitUntilReady: { await runner.waitUntilReady() },
-                    proveProgress: { await runner.proveProgress() }, whatHangs: { runner.snapshot.whatHangs }))
+                    proveProgress: { await runner.proveProgress() }, whatHangs: { runner.snapshot.whatHangs },
+                    awaitsServer: { isOnServer && runner.snapshot.awaitsStore }))
         }
         if let watched = surroundings.memoryPressure {
             services.append(MemoryService(watched: watched, releaseMemory: opened.releaseMemory, logger: logger))

@@ -4,6 +4,9 @@ import Systemd
 /// Pings the service manager's watchdog only after a proof of progress: a turn of the claim loop and an answer
 /// from the store, both requested after the previous ping. If a proof does not come in time, the service
 /// reports what hangs, shortly before the manager would end the process without a reason.
+///
+/// A server that does not answer is no reason for a restart, which would end the jobs that run and would not help. So the
+/// service pings while the store waits for its server, for a limited time.
 struct WatchdogService: Service {
     /// The longest time between two pings that the manager allows. The service pings twice as often.
     let interval: Duration
@@ -17,6 +20,10 @@ struct WatchdogService: Service {
     let proveProgress: @Sendable () async -> Bool
     /// Returns why there is no proof; nil if nothing is left to prove.
     let whatHangs: @Sendable () -> String?
+    /// Whether the claim loop waits for the answer of a server, which a restart would not bring.
+    var awaitsServer: @Sendable () -> Bool = { false }
+    /// How long a wait for a server counts as progress. The store gives up earlier and reports the server.
+    var serverPatience = Duration.seconds(120)
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
@@ -31,7 +38,7 @@ struct WatchdogService: Service {
         var refusals = 0
         while true {
             hang.expectEnd(within: interval * 3 / 8, whatHangs)
-            let isProved = await proveProgress()
+            let isProved = await prove()
             if isProved {
                 hang.ended()
                 notifier.send(.watchdog)
@@ -45,6 +52,29 @@ struct WatchdogService: Service {
             guard await pause(interval / 4) else { return false }
         }
     }
+
+    /// Waits for a proof of progress. Meanwhile, pings as long as the claim loop only waits for a server.
+    private func prove() async -> Bool {
+        await withTaskGroup(of: Bool?.self) { group in
+            let begin = ContinuousClock.now
+            group.addTask { await proveProgress() }
+            group.addTask { await elapse(interval / 4) }
+            while let proof = await group.next() {
+                if let proof {
+                    group.cancelAll()
+                    return proof
+                }
+                guard awaitsServer(), .now - begin < serverPatience else { continue }
+                hang.expectEnd(within: interval * 3 / 8, whatHangs)
+                notifier.send(.watchdog)
+                group.addTask { await elapse(interval / 4) }
+            }
+            return false
+        }
+    }
+
+    /// - Returns: False if the task was cancelled, so that it ends the wait for a proof; otherwise nil.
+    private func elapse(_ time: Duration) async -> Bool? { await pause(time) ? nil : false }
 
     /// - Returns: False if the task was cancelled.
     private func pause(_ time: Duration) async -> Bool {

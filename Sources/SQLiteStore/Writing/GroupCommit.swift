@@ -261,7 +261,7 @@ private final class CommitLoop: RequestHandler {
     /// copy and empty it.
     private func stop(_ reason: StoreError) {
         hasStopped = true
-        writer.lock.note { $0.noteStoreStopped() }
+        writer.lock.noteStoreStopped()
         switch reason {
         case .damaged, .fileLost, .overwritten: break
         default: writer.lock.note { $0.noteFailedSync() }

@@ -15,7 +15,10 @@ extension StoreControl {
             )
         }
         let lives = try await mappingStoreErrors(await store.holders())
-        let identities = Set(lives.filter { $0.holder.name == name }.map(\.holder.identity))
+        let named = lives.filter { $0.holder.name == name }
+        let living = named.filter { $0.endedAt == nil }
+        // A daemon whose home was made anew leaves its former identity with the same name.
+        let identities = Set((living.isEmpty ? named : living).map(\.holder.identity))
         guard let identity = identities.first else {
             throw .unknown("daemon", name, among: Set(lives.map(\.holder.name)).sorted())
         }

@@ -48,6 +48,7 @@ struct FleetTests {
     @Test func aDaemonKeepsItsJobsOnAServer() async throws {
         let member = try FleetMember("one", of: bed, database: url)
         let daemon = try await member.start()
+        #expect(try await memoryMap(of: daemon).contains("/libpq.so"))
         let jobs = try await enqueue(["/page/1", "/page/2"], through: member)
         try await wait(for: jobs, through: member)
         let status = try await member.halyard("status", "--json").output
@@ -68,6 +69,88 @@ struct FleetTests {
         #expect(await daemon.waitForEnd() == .exited(0))
         #expect(try ask("SELECT DISTINCT state FROM halyard.daemons") == ["ended"])
         try server.dropDatabase(url)
+    }
+
+    /// A restart would end the running jobs and bring no answer.
+    @Test func aServerThatDoesNotAnswerEndsNoDaemon() async throws {
+        // Other tests use the shared server, so this test freezes its own.
+        let server = try #require(PostgresServer())
+        let url = try server.makeDatabase()
+        let member = try FleetMember("one", of: bed, database: url)
+        let daemon = try await member.start(environment: ["WATCHDOG_USEC": "2000000"])
+        try await wait(for: enqueue(["/page/1"], through: member), through: member)
+        let heard = member.notifications.heard
+        let frozen = try server.freeze(url)
+        // Twice as long as the manager allows between two pings.
+        var from = heard.all.count
+        for _ in 0..<8 { from = try #require(await heard.first(from: from) { $0.hasPrefix("WATCHDOG=") }).index + 1 }
+        frozen.thaw()
+        #expect(!heard.all.contains("WATCHDOG=trigger"))
+        try await wait(for: enqueue(["/page/2"], through: member), through: member)
+        daemon.signal(SIGTERM)
+        #expect(await daemon.waitForEnd() == .exited(0))
+    }
+
+    /// The daemon cannot store how its last attempt ended.
+    @Test func aStopDuringAnOutageIsNoCrash() async throws {
+        let server = try #require(PostgresServer())
+        let url = try server.makeDatabase()
+        let member = try FleetMember("one", of: bed, database: url, "drain_timeout: 0s\ngrace: 1s")
+        let daemon = try await member.start()
+        let job = try await enqueue(["/gate/1"], through: member)[0]
+        await requests(1)
+        let isolated = try server.isolate()
+        daemon.signal(SIGTERM)
+        _ = await daemon.waitForEnd()
+        isolated.rejoin()
+        bed.server.openGate()
+        let next = try await member.start()
+        try await wait(for: [job], through: member)
+        let rows = try Connection(to: url).run(
+            "SELECT outcome || coalesce(': ' || (error::json ->> 'message'), '') FROM halyard.attempts ORDER BY attempt"
+        )
+        #expect(
+            rows.map { $0.string(0) } == [
+                "interrupted: The daemon ended because it could not use the database, while it ran.", "succeeded",
+            ])
+        next.signal(SIGTERM)
+        #expect(await next.waitForEnd() == .exited(0))
+    }
+
+    @Test func aDaemonOnAFileNeedsNoLibraryOfTheServer() async throws {
+        // A library that cannot be loaded.
+        try bed.folder.write("", to: "libpq.so.5")
+        let member = try FleetMember("one", of: bed, database: url)
+        let refused = try member.launch(environment: ["LD_LIBRARY_PATH": bed.folder.path])
+        #expect(await refused.waitForEnd() == .exited(78))
+        #expect(refused.errors.text.contains("Install it: apt-get install libpq5."))
+        try await bed.withDaemon { daemon in
+            try await bed.enqueueVisits(["/page/1"])
+            try await bed.waitForAllJobs()
+            let map = try await memoryMap(of: daemon)
+            #expect(map.contains("/libc.so") && !map.contains("libpq"))
+        }
+    }
+
+    private func memoryMap(of process: ChildProcess) async throws -> String {
+        try await ChildProcess.run("cat", ["/proc/\(process.pid)/maps"]).output
+    }
+
+    /// The database knows definitions, but not the code of kinds.
+    @Test func whatOnlyTheKindCanRefuseEndsAJobThatAProgramEnqueued() async throws {
+        let member = try FleetMember("one", of: bed, database: url)
+        let daemon = try await member.start()
+        let job = try ask("SELECT halyard.enqueue('visit', '{\"url\": \"http://10.0.0.1/\"}')::text")[0]
+        #expect(
+            try await ChildProcess.run(
+                binary("halyard"), ["wait", job], environment: ["HALYARD_SOCKET": member.socket]
+            ).status == .exited(1))
+        #expect(
+            try ask("SELECT outcome || ' ' || (error::json ->> 'code') FROM halyard.results WHERE job = \(job)") == [
+                "failed address_refused"
+            ])
+        #expect(try ask("SELECT count(*)::text FROM halyard.attempts WHERE job = \(job)") == ["1"])
+        await daemon.stop()
     }
 
     @Test func twoDaemonsShareTheJobsOfOneDatabase() async throws {

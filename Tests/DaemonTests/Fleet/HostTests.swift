@@ -28,6 +28,11 @@ struct HostTests {
         let members = [
             try FleetMember("one", of: bed, database: url), try FleetMember("two", of: bed, database: url),
         ]
+        // The former daemon of this name had another home.
+        let former = try FleetMember("one", of: bed, database: url)
+        let ended = try await former.start()
+        ended.signal(SIGTERM)
+        #expect(await ended.waitForEnd() == .exited(0))
         var daemons = [try await members[0].start(), try await members[1].start()]
         let unknown = try await members[1].halyard("daemons", "drain", "onne", expecting: .exited(66))
         #expect(unknown.errors.contains("\"one\""))

@@ -114,6 +114,28 @@ import Testing
         #expect(proofs.withLock { $0 } == -1)
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func aWaitForTheServerIsAHangOnlyWhenThePatienceEnds() async throws {
+        let bed = try TestBed()
+        let (barrier, heard) = (Barrier(), bed.notifications.heard)
+        barrier.close()
+        var watchdog = service(bed, whatHangs: { "the database does not respond" }) {
+            await barrier.pass()
+            return false
+        }
+        watchdog.awaitsServer = { true }
+        watchdog.serverPatience = .seconds(3)
+        let run = Task { [watchdog] in try await watchdog.run() }
+        let told = try #require(await heard.first { $0 != "WATCHDOG=1" })
+        #expect(told.line == "STATUS=the database does not respond")
+        #expect(told.index >= 3)
+        #expect(await heard.first { $0 == "WATCHDOG=trigger" } != nil)
+        run.cancel()
+        barrier.open()
+        try await run.value
+        #expect(heard.all.last == "WATCHDOG=trigger")
+    }
+
     /// A loop that turns while every slot is held by a job that never stops makes no progress.
     @Test(.timeLimit(.minutes(1)))
     func noProgressTwiceIsTold() async throws {
