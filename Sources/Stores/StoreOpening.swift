@@ -136,6 +136,8 @@ public struct StoreOpenFailure: Error, Sendable, Hashable, CustomStringConvertib
         case moved
         /// The database belongs to another program.
         case otherProgram
+        /// This release of Halyard cannot use the database, its server or its library.
+        case unusable
         /// A later try may succeed without a correction; the code is an `errno`.
         case passing(errno: Int32)
         /// Reading or writing failed; the code is an `errno`.
@@ -159,7 +161,7 @@ public struct StoreOpenFailure: Error, Sendable, Hashable, CustomStringConvertib
     public var mayPass: Bool {
         switch cause {
         case .reserved, .busy, .passing: true
-        case .missing, .unreadable, .readOnly, .moved, .otherProgram, .inputOutput, .wrong: false
+        case .missing, .unreadable, .readOnly, .moved, .otherProgram, .unusable, .inputOutput, .wrong: false
         }
     }
 }

@@ -182,6 +182,9 @@ struct Connector {
         case .moved: return CommandFailure(.data, error.description)
         case .unreadable: return CommandFailure(.permission, "\(error)")
         case .busy: return CommandFailure(.temporary, "\(error)")
+        case .unusable: return CommandFailure(.configuration, "\(error)")
+        case .otherProgram where isURL: return CommandFailure(.configuration, "\(error)")
+        case .passing(errno: EACCES) where isURL: return CommandFailure(.permission, "\(error)")
         case .missing where isURL, .passing where isURL: return CommandFailure(.unavailable, "\(error)")
         default: return CommandFailure(.inputOutput, "\(error)")
         }

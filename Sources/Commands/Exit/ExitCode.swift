@@ -30,7 +30,7 @@ public enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
     case temporary = 75
     /// The socket or a file may not be opened.
     case permission = 77
-    /// The definitions or the configuration were refused.
+    /// The definitions, the configuration or the database were refused.
     case configuration = 78
     /// The reader of standard output has closed it, as after SIGPIPE.
     case outputClosed = 141
@@ -51,7 +51,7 @@ public enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
         case .inputOutput: "Reading or writing failed; the message says what was kept."
         case .temporary: "Not possible now; the same command may succeed later."
         case .permission: "Permission to open the socket or a file was denied."
-        case .configuration: "The definitions or the configuration were refused."
+        case .configuration: "The definitions, the configuration or the database were refused."
         case .outputClosed: "Standard output was closed by its reader."
         }
     }

@@ -93,7 +93,7 @@ public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
             case .busy: (.temporary, EAGAIN)
             case .passing(let code): (.temporary, code)
             case .inputOutput(let code): (.inputOutput, code)
-            case .missing, .unreadable, .readOnly, .moved, .otherProgram, .wrong: (.configuration, EINVAL)
+            case .missing, .unreadable, .readOnly, .moved, .otherProgram, .unusable, .wrong: (.configuration, EINVAL)
             }
         self.init(status, error.description, errno: code)
     }
@@ -109,6 +109,8 @@ public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
             case .identityInUse: (.temporary, EADDRINUSE)
             // A restart would fail in the same way, and the running jobs would count as crashed.
             case .readOnly: (.configuration, EROFS)
+            case .moved: (.configuration, ESTALE)
+            case .denied: (.configuration, EACCES)
             // Even damage may be a temporary read error. Only a start can confirm it on the disk.
             default: (.inputOutput, EIO)
             }

@@ -6,6 +6,8 @@ public enum StoreError: Error, Sendable, Hashable {
     case diskFull(path: String)
     /// The database cannot be written, because of its permissions or because it was opened only for reading.
     case readOnly(path: String)
+    /// The server does not permit the statement to the role of the URL.
+    case denied(server: String, message: String)
     /// A system call failed; `code` is SQLite's extended result code.
     case inputOutput(code: Int32, message: String)
     /// COMMIT returned an error: the transaction may or may not be stored. The store accepts no further requests;
@@ -31,6 +33,8 @@ public enum StoreError: Error, Sendable, Hashable {
     /// its life lasts.
     /// Nothing was changed.
     case identityInUse(host: String)
+    /// The jobs were moved to another database while the store was open. Nothing was written.
+    case moved(message: String)
     /// The change would exceed the limit of schedules, ``Schedule/maxCount``.
     case tooManySchedules(limit: Int)
     /// The store was closed, or has stopped because of an error; see ``StoreChange/stopped(_:)``.
@@ -44,8 +48,8 @@ extension StoreError {
     public var isTransient: Bool {
         switch self {
         case .busy, .diskFull, .unreachable: true
-        case .unanswered, .readOnly, .inputOutput, .commitUnknown, .damaged, .fileLost, .overwritten, .identityInUse,
-            .tooManySchedules, .closed, .internalError:
+        case .unanswered, .readOnly, .denied, .inputOutput, .commitUnknown, .damaged, .fileLost, .overwritten,
+            .identityInUse, .moved, .tooManySchedules, .closed, .internalError:
             false
         }
     }
@@ -65,6 +69,8 @@ extension StoreError: CustomStringConvertible {
             "The disk that holds \(path) is full. Free some space; nothing was written."
         case .readOnly(let path):
             "The database \(path) cannot be written. Give the daemon's user write permission on the file and its directory."
+        case .denied(let server, let message):
+            "The database server \(server) does not permit this (\(message)). Use a role that may do it, or a daemon's socket."
         case .inputOutput(let code, let message):
             "The database could not be read or written (\(message)\(Self.suffix(code))). Check the disk and the kernel's log."
         case .commitUnknown(let code, let message):
@@ -83,6 +89,8 @@ extension StoreError: CustomStringConvertible {
             "\(path) was written to by another program while the daemon used it, and jobs may be missing. Start the daemon again: it checks the database. To put a backup in its place, stop the daemon first."
         case .identityInUse(let host):
             "A daemon on \(host) has the same daemon-id as this one. If both should run, one home was copied from the other: remove the file daemon-id from one of the two homes, and start that daemon again. If that daemon was this one before its machine was restarted or its home was moved, wait until its lease ends."
+        case .moved(let message):
+            "\(message) Start the daemon with the database that has the jobs (the key database in its configuration)."
         case .tooManySchedules(let limit):
             "There are already \(limit) schedules, the maximum. Remove or change one."
         case .closed:

@@ -31,7 +31,7 @@ extension Connection {
             REVOKE ALL ON halyard.move FROM PUBLIC;
             CREATE OR REPLACE FUNCTION halyard.refuse_moved() RETURNS trigger LANGUAGE plpgsql AS $halyard$
             BEGIN
-                RAISE EXCEPTION \(literal("%")), \(literal(words)) USING ERRCODE = 'object_not_in_prerequisite_state';
+                RAISE EXCEPTION \(literal("%")), \(literal(words)) USING ERRCODE = \(literal(SQLState.moved));
             END $halyard$;
             REVOKE ALL ON FUNCTION halyard.refuse_moved() FROM PUBLIC;
             CREATE OR REPLACE TRIGGER refuse_moved BEFORE INSERT ON halyard.daemon
@@ -128,6 +128,11 @@ extension Connection {
             "\(names.count == 1 ? "A daemon runs" : "\(names.count) daemons run") jobs of \(server). Stop \(names.count == 1 ? "it" : "them") first (systemctl stop halyard); a crashed daemon counts until its lease ends.",
             details: names)
     }
+}
+
+extension SQLState {
+    /// The class is that of objects that are not in the state that a statement needs.
+    static let moved = "55H01"
 }
 
 private enum MoveStatements {

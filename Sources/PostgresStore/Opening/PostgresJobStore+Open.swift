@@ -13,10 +13,16 @@ extension PostgresJobStore {
     ) throws(PostgresOpenError) -> PostgresJobStore {
         // Callers and the stop wait for the answers of a server that is frozen.
         let answerTimeout = min(options.answerTimeout, max(options.lifeLength / 2, .seconds(5)))
+        // Migrations and prunes may take long.
+        let longTimeout = options.answerTimeout * 10
         var link = Link(to: url, name: "halyard", options: options)
         let offset = clock == nil ? ClockOffset() : nil
         let connection = try connect(link)
-        if options.isBrief { try connection.requireSchema() } else { try connection.migrate() }
+        if options.isBrief {
+            try connection.requireSchema()
+        } else if try !connection.hasCurrentSchema() {
+            try connect(Link(to: url, name: "halyard", options: options, answerTimeout: longTimeout)).migrate()
+        }
         try connection.refuseMoved()
         try offset?.measure(connection)
         let server = link.server
@@ -24,7 +30,6 @@ extension PostgresJobStore {
             try connection.run("SELECT identity FROM halyard.settings")[0].string(0)
         }
         if !options.isBrief {
-            // Only a migration may take longer.
             link.close()
             link = Link(to: url, name: "halyard", options: options, answerTimeout: answerTimeout)
             link.mustBeDurable = true
@@ -47,7 +52,7 @@ extension PostgresJobStore {
             to: url, name: "halyard lives", options: options, answerTimeout: LifeKeeper.answerTimeout(of: options),
             connectTimeout: LifeKeeper.connectTimeout(of: options))
         let keeper = LifeKeeper(Reader(lives, clock: clock), length: options.lifeLength)
-        let bulk = Link(to: url, name: "halyard bulk", options: options)
+        let bulk = Link(to: url, name: "halyard bulk", options: options, answerTimeout: longTimeout)
         bulk.mustBeDurable = true
         let rotor = Rotor(Link(to: url, name: "halyard rotation", options: options), options: options)
         return PostgresJobStore(
@@ -85,6 +90,9 @@ extension PostgresJobStore {
         guard connection.serverVersion >= 150_000 else {
             throw .serverTooOld(server: link.server, version: connection.serverVersion)
         }
+        if try connection.mappingErrors({ () throws(PostgresError) in try connection.isPooled(as: link) }) {
+            throw .pooled(server: link.server)
+        }
         let setting = try connection.mappingErrors { () throws(PostgresError) in try connection.lossySetting() }
         if let setting { throw .notDurable(server: link.server, setting: setting) }
         link.mustBeDurable = true
@@ -105,6 +113,21 @@ extension Connection {
             LIMIT    1
             """
         ).first?.string(0)
+    }
+
+    /// Whether a connection pooler gives the server's processes to other clients after each transaction. Settings, prepared
+    /// statements and notifications are lost then.
+    fileprivate func isPooled(as link: Link) throws(PostgresError) -> Bool {
+        let process = try run("SELECT pg_backend_pid()")[0].string(0)
+        // A pooler tells its clients numbers of its own.
+        if process == "\(backend)" { return false }
+        // A pooler gives the process that has just become idle to the next transaction.
+        return try link.another().run("BEGIN; SELECT pg_backend_pid()")[0].string(0) == process
+    }
+
+    fileprivate func hasCurrentSchema() throws(PostgresOpenError) -> Bool {
+        guard let found = try schema() else { return false }
+        return try isUsable(found)
     }
 
     /// Refuses a database whose schema this release cannot use.

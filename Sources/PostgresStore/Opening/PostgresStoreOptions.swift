@@ -4,7 +4,8 @@ import Jobs
 public struct PostgresStoreOptions: Sendable {
     /// How long a daemon's life lasts without a renewal. Default: ``HolderLife/usualLength``.
     public var lifeLength = HolderLife.usualLength
-    /// How long a statement may take before the connection counts as lost. Default: 60 seconds.
+    /// How long a statement may take before the connection counts as lost; ten times as long in a migration or a prune.
+    /// Default: 60 seconds.
     public var answerTimeout = Duration.seconds(60)
     /// How long to wait for a connection to each host of the URL. Default: 10 seconds.
     public var connectTimeout = Duration.seconds(10)

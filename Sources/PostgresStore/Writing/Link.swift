@@ -40,6 +40,9 @@ final class Link {
         server = DatabaseAddress.postgresql(url: url).description
     }
 
+    /// Makes another connection, which ends with the last reference to it.
+    func another() throws(PostgresError) -> Connection { try Connection(to: url, options: options) }
+
     var isOpen: Bool { open?.isOpen ?? false }
 
     /// Returns the connection. Connects if there is none, unless the last try was a moment ago.

@@ -16,10 +16,12 @@ extension StoreError {
             self = .unreachable(server: server, message: error.message)
         case (_, "53") where error.sqlState == SQLState.diskFull: self = .diskFull(path: server)
         case (_, "53"): self = .unreachable(server: server, message: error.message)
+        case (_, "55") where error.sqlState == SQLState.moved: self = .moved(message: error.message)
         case (_, "40"), (_, "55"), (_, "57"): self = .busy(waitedMilliseconds: Int(Self.lockTimeout.milliseconds))
         // A standby, until it is promoted.
         case (_, "25") where error.isReadOnly: self = .unreachable(server: server, message: error.message)
-        case (_, "42") where error.sqlState == SQLState.insufficientPrivilege: self = .readOnly(path: server)
+        case (_, "42") where error.sqlState == SQLState.insufficientPrivilege:
+            self = .denied(server: server, message: error.message)
         case (_, "58"), (_, "XX"): self = .inputOutput(code: 0, message: error.description)
         default: self = .internalError(code: 0, message: error.description)
         }

@@ -6,8 +6,9 @@ extension ControlProblem {
     public init(_ error: StoreError) {
         let code: Code =
             switch error {
-            case .busy, .diskFull, .readOnly, .unreachable, .identityInUse, .closed: .unavailable
+            case .busy, .diskFull, .readOnly, .unreachable, .identityInUse, .moved, .closed: .unavailable
             case .commitUnknown, .unanswered, .fileLost, .overwritten: .unknownOutcome
+            case .denied: .permission
             case .inputOutput, .damaged: .storage
             case .tooManySchedules: .invalidDefinitions
             case .internalError: .internal

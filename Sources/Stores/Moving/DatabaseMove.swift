@@ -209,7 +209,7 @@ public struct DatabaseMoveFailure: Error, Sendable, Hashable, CustomStringConver
             case .passing: isServer ? .unreachable : .passing
             case .missing: .missing
             case .unreadable, .readOnly: .permission
-            case .moved, .otherProgram, .wrong: .refused
+            case .moved, .otherProgram, .unusable, .wrong: .refused
             case .inputOutput: .inputOutput
             }
         self.init(cause, failure.description)

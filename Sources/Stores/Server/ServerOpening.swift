@@ -106,7 +106,12 @@ private struct ReservedServer: ReservedStore {
         lock?.forgetLastEnd()
         return OpenedStore(
             store: store, name: DatabaseAddress.postgresql(url: url).description, home: home + "/daemon",
-            identity: identity, close: { await store.close() })
+            identity: identity,
+            close: {
+                // The ends of the last attempts could not be stored, so the next process finds these jobs running.
+                if store.condition.problem != nil { lock?.noteStoreStopped() }
+                await store.close()
+            })
     }
 
     func release() { lock?.release() }
@@ -130,8 +135,9 @@ extension StoreOpenFailure {
             case .refused: .passing(errno: EACCES)
             case .noThread(let code): .passing(errno: code)
             case .failed: .inputOutput(errno: EIO)
-            case .beingMoved: .passing(errno: EBUSY)
-            case .missingLibrary, .serverTooOld, .notDurable, .foreignSchema, .schemaTooNew, .schemaTooOld: .wrong
+            case .beingMoved: .busy
+            case .foreignSchema: .otherProgram
+            case .missingLibrary, .serverTooOld, .pooled, .notDurable, .schemaTooNew, .schemaTooOld: .unusable
             case .moved, .unfinishedMove: .moved
             }
         self.init(cause, error.description)

@@ -207,6 +207,21 @@ import Testing
         }
     }
 
+    @Test func aDaemonThatWasCutOffDuringTheMoveHearsOfIt() async throws {
+        try await Turns.shared.run {
+            let both = try await withServer()
+            let cutOff = try both.openServer()
+            _ = try both.moveToFile()
+            let error = await #expect(throws: StoreError.self) {
+                try await cutOff.begin(Holder(identity: "me", host: "here", version: "1"), now: now)
+            }
+            guard case .moved(let message)? = error else { throw Unexpected() }
+            #expect(message.contains("were moved to"))
+            #expect(error?.isTransient == false)
+            await cutOff.close()
+        }
+    }
+
     @Test func aMovedDatabaseTakesNoRows() async throws {
         try await Turns.shared.run {
             let both = try await withServer()
