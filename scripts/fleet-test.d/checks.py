@@ -66,6 +66,12 @@ class Checks:
         ]
         for queue, limit in load.QUEUES.items():
             checks.append((f"at most {limit} jobs of the queue {queue} ran at once", self.limit(queue, limit)))
+        for queue, limit in load.LIMITS_PER_DAEMON.items():
+            checks += [
+                (f"at most {limit} jobs of the queue {queue} ran at once on {member.name}",
+                 self.limit(queue, limit, member))
+                for member in self.members]
+            checks.append((f"{limit} jobs of the queue {queue} ran at once on one daemon", self.reached(queue, limit)))
         return checks
 
     # Jobs
@@ -254,21 +260,36 @@ class Checks:
 
     # The fleet
 
-    def limit(self, queue, limit):
+    def limit(self, queue, limit, member=None):
+        """Checks the limit of all daemons together, or of one daemon."""
         def contradictions():
-            events = []
-            for attempt in self.facts.attempts:
-                if self.facts.jobs.get(attempt.job, {}).get("queue") == queue:
-                    begin, end = evidence.held(attempt)
-                    events += [(begin, 1, attempt), (end, -1, attempt)]
-            running, most, at = 0, 0, None
-            for time, change, _ in sorted(events, key=lambda event: event[:2]):
-                running += change
-                if running > most and not self.stalls.explain(time, time):
-                    most, at = running, time
+            most, at = self.most(queue, member)
             if most > limit:
                 yield f"{most} at {at:.3f}"
         return contradictions
+
+    def reached(self, queue, limit):
+        """Otherwise the check of the limit proves nothing."""
+        def contradictions():
+            found = {member.name: self.most(queue, member)[0] for member in self.members}
+            if max(found.values()) < limit:
+                yield str(found)
+        return contradictions
+
+    def most(self, queue, member=None):
+        """The largest number of jobs of the queue that ran at once, on all daemons or on one, and when."""
+        events = []
+        for attempt in self.facts.attempts:
+            is_counted = member is None or attempt.daemon is member
+            if is_counted and self.facts.jobs.get(attempt.job, {}).get("queue") == queue:
+                begin, end = evidence.held(attempt)
+                events += [(begin, 1, attempt), (end, -1, attempt)]
+        running, most, at = 0, 0, None
+        for time, change, _ in sorted(events, key=lambda event: event[:2]):
+            running += change
+            if running > most and not self.stalls.explain(time, time):
+                most, at = running, time
+        return most, at
 
     def shares(self):
         for member in self.members:

@@ -31,8 +31,9 @@ class Faults:
         if any(member.clock for member in self.members):
             on_daemons.append(self.move_clock)
         on_server = [
-            self.end_backends_of_one, self.end_all_backends, self.crash_server, self.slow_link, self.limit_connections,
-            self.change_password, self.rotate_password, self.vacuum_full, self.fill_disk, self.migrate, self.fail_over]
+            self.end_backends_of_one, self.end_all_backends, self.crash_server, self.slow_link, self.lose_commits,
+            self.limit_connections, self.change_password, self.rotate_password, self.vacuum_full, self.fill_disk,
+            self.migrate, self.fail_over]
         return {"daemons": on_daemons, "server": on_server}
 
     def kinds(self):
@@ -176,6 +177,21 @@ class Faults:
             self.pause(seconds)
         finally:
             self.relay.delay(0)
+
+    def lose_commits(self, chance):
+        """Returns after at least one commit that was carried out and not answered."""
+        before = self.relay.lost_commits()
+        deadline = time.monotonic() + 60
+        self.relay.lose_commits(True)
+        try:
+            self.pause(1 + 2 * chance.random())
+            while self.relay.lost_commits() == before:
+                if time.monotonic() > deadline:
+                    raise RuntimeError(f"{self.members[-1].name} committed nothing within a minute")
+                self.pause(0.2)
+        finally:
+            self.relay.lose_commits(False)
+        self.say(f"{self.relay.lost_commits() - before} answers to commits of {self.members[-1].name} were lost")
 
     def limit_connections(self, chance):
         limit = chance.choice([0, 2, 5])

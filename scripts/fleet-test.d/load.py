@@ -6,10 +6,14 @@ import threading
 import time
 
 QUEUES = {"default": 32, "wide": 24, "narrow": 3, "alone": 1}
+# The limits of each daemon, in addition to those of the fleet.
+LIMITS_PER_DAEMON = {"wide": 4}
 RETRY = {"tries": 4, "delay": "constant", "initial": "200ms", "on": "any"}
 SCHEDULE_SECONDS = 3
 DEFINITIONS = {
-    "queues": {name: {"limit": limit} for name, limit in QUEUES.items()},
+    "queues": {
+        name: {"limit": limit} | ({"limit_per_daemon": LIMITS_PER_DAEMON[name]} if name in LIMITS_PER_DAEMON else {})
+        for name, limit in QUEUES.items()},
     "definitions": {
         "plain": {"kind": "step", "retry": RETRY},
         "wide": {"kind": "step", "queue": "wide", "retry": RETRY},

@@ -61,8 +61,13 @@ class Network:
             subprocess.run(["ip", "netns", "delete", namespace], capture_output=True)
 
 
+# The server's message that a COMMIT is complete.
+COMMITTED = b"C\0\0\0\x0bCOMMIT\0"
+
+
 class Relay:
-    """A relay in the server's namespace that can delay each direction, since not every kernel has a delaying queue."""
+    """A relay in the server's namespace. It can delay each direction, since not every kernel has a delaying queue, and
+    lose the answers to commits."""
 
     def __init__(self, network, server_port):
         self.process = subprocess.Popen(
@@ -73,6 +78,15 @@ class Relay:
 
     def delay(self, seconds):
         self.set("delay", seconds)
+
+    def lose_commits(self, is_on):
+        """If on, the answer to a COMMIT is not passed on; its connection is closed instead."""
+        self.set("lose_commits", int(is_on))
+
+    def lost_commits(self):
+        """The number of commits whose answer was lost so far."""
+        self.set("count", 0)
+        return int(self.process.stdout.readline())
 
     def set_server_port(self, port):
         """New connections go to this port."""
@@ -88,10 +102,11 @@ class Relay:
 
 
 def serve(address, port, server_port):
-    """Relays connections. Lines of the standard input change the delay of each direction, and the server's port."""
-    settings = {"delay": 0.0, "port": server_port}
+    """Relays connections. Lines of the standard input change the settings, or ask for the number of lost commits."""
+    settings = {"delay": 0.0, "port": server_port, "lose_commits": 0.0}
+    lost = []
 
-    def copy(source, target):
+    def copy(source, target, is_answer):
         """Passes data on in order, each part after the delay that was set when it arrived."""
         parts = []
         changed = threading.Condition()
@@ -118,6 +133,9 @@ def serve(address, port, server_port):
                 data = source.recv(1 << 16)
             except OSError:
                 data = b""
+            if is_answer and settings["lose_commits"] and COMMITTED in data:
+                lost.append(time.monotonic())
+                data = b""
             with changed:
                 parts.append((time.monotonic() + settings["delay"], data))
                 changed.notify()
@@ -134,15 +152,18 @@ def serve(address, port, server_port):
                 continue
             for one in (caller, server):
                 one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            threading.Thread(target=copy, args=(caller, server), daemon=True).start()
-            threading.Thread(target=copy, args=(server, caller), daemon=True).start()
+            threading.Thread(target=copy, args=(caller, server, False), daemon=True).start()
+            threading.Thread(target=copy, args=(server, caller, True), daemon=True).start()
 
     listener = socket.create_server((address, port), backlog=64)
     threading.Thread(target=accept, args=(listener,), daemon=True).start()
     print("ready", flush=True)
     for line in sys.stdin:
         name, value = line.split()
-        settings[name] = float(value)
+        if name == "count":
+            print(len(lost), flush=True)
+        else:
+            settings[name] = float(value)
 
 
 if __name__ == "__main__":
