@@ -64,11 +64,12 @@ final class LifeKeeper {
             WHERE  id = $1::bigint
             AND    \(Writer.lasts("$4"))
             """)
+        /// Reads only rows with a request, however many rows the daemon has deleted.
         static let cancelled = Statement(
             """
             SELECT job, graph, attempt
             FROM   halyard.running
-            WHERE  daemon = $1::bigint
+            WHERE  daemon + 0 = $1::bigint
             AND    cancel_ms IS NOT NULL
             """)
         static let abandoned = Statement(
