@@ -8,7 +8,8 @@ import Glibc
 /// ``PostgresError/Cause/lost`` the connection is closed, and every later call fails.
 public final class Connection {
     private var connection: OpaquePointer?
-    private let options: ConnectionOptions
+    /// How long to wait for an answer before the connection counts as lost.
+    public var answerTimeout: Duration
     private var prepared: Set<Int> = []
     private var later: [(statement: Statement, arguments: [Argument], answer: Answer)] = []
     /// The server for people: host, port and database, without a password.
@@ -24,7 +25,7 @@ public final class Connection {
         if let problem = halyard_pq_load() {
             throw PostgresError(.noLibrary, message: String(cString: problem))
         }
-        self.options = options
+        answerTimeout = options.answerTimeout
         let parameters = options.parameters(url: url, password: try options.readPassword())
         let connection = withCStrings(parameters.map(\.name)) { names in
             withCStrings(parameters.map(\.value)) { values in halyard_pq_connectdbParams(names, values, 1) }
@@ -277,13 +278,13 @@ public final class Connection {
     }
 
     private func awaitResult(_ connection: OpaquePointer) throws(PostgresError) {
-        let deadline = ContinuousClock.now + options.answerTimeout
+        let deadline = ContinuousClock.now + answerTimeout
         while true {
             let unsent = halyard_pq_flush(connection)
             if unsent < 0 { throw close(message(of: connection)) }
             if unsent == 0, halyard_pq_isBusy(connection) == 0 { return }
             guard isReady(halyard_pq_socket(connection), isWriting: unsent > 0, until: deadline) else {
-                throw close("The server did not answer within \(options.answerTimeout).")
+                throw close("The server did not answer within \(answerTimeout).")
             }
             if halyard_pq_consumeInput(connection) == 0 { throw close(message(of: connection)) }
         }

@@ -30,6 +30,8 @@ public final class PostgresJobStore: JobStore {
     private let observers: Observers
     private let listener: Listener?
     private let offset: ClockOffset?
+    private let health: WriteHealth
+    private let onRescue: @Sendable () -> Void
     /// The cancellation requests that a renewal has reported.
     private let reported = Mutex(Set<Lease>())
 
@@ -39,7 +41,8 @@ public final class PostgresJobStore: JobStore {
     init(
         server: String, identity: String, writing: RequestThread<Writer>, bulk: RequestThread<Writer>,
         lives: RequestThread<LifeKeeper>, reading: RequestThread<Reader>, listing: RequestThread<Reader>,
-        rotating: RotationThread, listener: Listener?, observers: Observers, offset: ClockOffset?
+        rotating: RotationThread, listener: Listener?, observers: Observers, offset: ClockOffset?, health: WriteHealth,
+        onRescue: @escaping @Sendable () -> Void
     ) {
         self.server = server
         self.identity = identity
@@ -52,6 +55,8 @@ public final class PostgresJobStore: JobStore {
         self.observers = observers
         self.listener = listener
         self.offset = offset
+        self.health = health
+        self.onRescue = onRescue
     }
 
     // MARK: Opening and closing
@@ -91,6 +96,9 @@ public final class PostgresJobStore: JobStore {
         await writing.close()
         await listener?.close()
     }
+
+    /// Whether the last write failed. If so, jobs may be running in the database that this process has ended.
+    public var lastWriteFailed: Bool { health.lastFailed.load(ordering: .relaxed) }
 
     public let capabilities = StoreCapabilities(holders: .many)
     public var clockOffset: Duration { offset?.value ?? .zero }
@@ -143,7 +151,11 @@ public final class PostgresJobStore: JobStore {
     public func rescue(
         _ request: RescueRequest, by holder: HolderID, now: Timestamp
     ) async throws(StoreError) -> RescueReport {
-        try await write { (writer) throws(PostgresError) in try writer.rescue(request, by: holder, now: now) }
+        let report = try await write { (writer) throws(PostgresError) in
+            try writer.rescue(request, by: holder, now: now)
+        }
+        onRescue()
+        return report
     }
 
     public func held(by holder: HolderID) async throws(StoreError) -> [ClaimedJob] {

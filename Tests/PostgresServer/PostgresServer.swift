@@ -39,7 +39,7 @@ public final class PostgresServer: Sendable {
         return FrozenProcesses(found.map { pid_t($0.string(0)) }.compactMap(\.self))
     }
 
-    /// Ends all connections, and refuses new ones until the answer rejoins.
+    /// Ends all connections, and refuses new ones until ``IsolatedServer/rejoin()``.
     public func isolate() throws -> IsolatedServer {
         let connection = try Connection(to: url)
         let isolated = IsolatedServer(folder: try connection.run("SHOW unix_socket_directories")[0].string(0))
@@ -67,7 +67,7 @@ public final class PostgresServer: Sendable {
     }
 }
 
-/// Processes that are stopped until ``thaw()``, at the latest until nobody refers to them.
+/// Processes that stay stopped until ``thaw()``, or until this object is released.
 public final class FrozenProcesses: Sendable {
     private let processes: [pid_t]
 
@@ -78,11 +78,11 @@ public final class FrozenProcesses: Sendable {
 
     deinit { thaw() }
 
-    /// Lets them go on.
+    /// Resumes the processes.
     public func thaw() { for process in processes { kill(process, SIGCONT) } }
 }
 
-/// A server that nobody reaches until ``rejoin()``: its socket has another name.
+/// A server that is unreachable until ``rejoin()``, since its socket has another name.
 public struct IsolatedServer: Sendable {
     private let socket: String
     private var hidden: String { socket + ".hidden" }

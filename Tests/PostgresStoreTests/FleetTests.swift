@@ -102,7 +102,7 @@ import Testing
         let database = try TestDatabase()
         let now = Timestamp(milliseconds: 0)
         var stores: [PostgresJobStore] = []
-        // No daemon's life ends however slow the machine is.
+        // So long that no life expires, even on a slow machine.
         var options = PostgresStoreOptions()
         options.lifeLength = .seconds(3600)
         for _ in 0..<16 { stores.append(try database.open(options)) }

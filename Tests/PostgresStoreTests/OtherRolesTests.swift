@@ -51,7 +51,7 @@ struct OtherRolesTests {
                 }
             }
             var found = requests.makeAsyncIterator()
-            // Another store's notification of a request, with a flag that shows when it was heard.
+            // A forged notification of a request. Its flag "s" shows when it was heard.
             let text = "5|s|\(lease.job),,\(JobState.running.rawValue),\(lease.attempt),1,;"
             let admin = try Connection(to: database.url)
             try admin.run("SELECT pg_notify('halyard', '\(text)')")

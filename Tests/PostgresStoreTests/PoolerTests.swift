@@ -43,7 +43,7 @@ struct PoolerTests {
     }
 }
 
-/// A pgbouncer before a database, on a Unix socket in a folder of its own. It ends with this object.
+/// A pgbouncer in front of a database, on a Unix socket in a folder of its own. It is killed with this object.
 private final class Pooler {
     static let program = "/usr/sbin/pgbouncer"
     static var isInstalled: Bool { access(program, X_OK) == 0 }

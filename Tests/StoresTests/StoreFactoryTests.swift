@@ -79,6 +79,46 @@ import Testing
     }
 
     @Test(.enabled(if: PostgresServer.shared != nil, "PostgreSQL is not installed"))
+    func theMarkOfAnOutageStaysUntilTheJobsAreRescued() async throws {
+        // Other tests use the shared server, so this test starts its own.
+        let server = try #require(PostgresServer())
+        let url = try server.makeDatabase()
+        let now = Timestamp(milliseconds: 0)
+        let left = try await inNewFolder { folder in
+            let opening = try StoreFactory.opening(
+                at: url, for: .lasting, onServer: ServerSettings(home: folder + "/home"))
+            func process(_ body: (any JobStore) async throws -> Void) async throws -> LastEnd {
+                let reserved = try await opening.reserve(as: .daemon, waiting: .zero) { _ in }
+                let opened = try await reserved.open()
+                try await body(opened.store)
+                await opened.close()
+                reserved.release()
+                return reserved.lastEnd
+            }
+            func change(_ store: any JobStore) async throws {
+                try await store.change(DefinitionChange(queues: [QueueChange(name: "q", limit: 2)]), now: now)
+            }
+            #expect(try await process(change) == .unexplained)
+            _ = try await process { store in
+                let isolated = try server.isolate()
+                await #expect(throws: StoreError.self) { try await change(store) }
+                isolated.rejoin()
+            }
+            // A process that ends before its first rescue leaves the mark to the next one.
+            let marked = try await process(change)
+            guard case .unrelated = marked else { throw Unexpected() }
+            let rescued = try await process { store in
+                let life = try await store.begin(Holder(identity: "me", host: "here", version: "1"), now: now)
+                _ = try await store.rescue(RescueRequest(maxRescues: 3), by: life.id, now: now)
+            }
+            #expect(rescued == .unexplained)
+        }
+        #expect(left == ["home"])
+    }
+
+    private struct Unexpected: Error {}
+
+    @Test(.enabled(if: PostgresServer.shared != nil, "PostgreSQL is not installed"))
     func aDaemonKeepsItsIdentityInItsHome() async throws {
         let server = try #require(PostgresServer.shared)
         let url = try server.makeDatabase()

@@ -149,6 +149,7 @@ public struct DaemonConfiguration: Sendable {
 
     /// The settings for a database on a server.
     var server: ServerSettings {
-        ServerSettings(home: homeDirectory, lease: lease, passwordFile: databasePasswordFile)
+        ServerSettings(
+            home: homeDirectory, lease: lease, passwordFile: databasePasswordFile, boot: bootID)
     }
 }

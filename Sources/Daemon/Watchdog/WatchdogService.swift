@@ -5,8 +5,8 @@ import Systemd
 /// from the store, both requested after the previous ping. If a proof does not come in time, the service
 /// reports what hangs, shortly before the manager would end the process without a reason.
 ///
-/// A server that does not answer is no reason for a restart, which would end the jobs that run and would not help. So the
-/// service pings while the store waits for its server, for a limited time.
+/// The service also pings while the store waits for its database server, for at most ``serverPatience``. A restart would
+/// end the running jobs, and would not help.
 struct WatchdogService: Service {
     /// The longest time between two pings that the manager allows. The service pings twice as often.
     let interval: Duration
@@ -20,9 +20,10 @@ struct WatchdogService: Service {
     let proveProgress: @Sendable () async -> Bool
     /// Returns why there is no proof; nil if nothing is left to prove.
     let whatHangs: @Sendable () -> String?
-    /// Whether the claim loop waits for the answer of a server, which a restart would not bring.
+    /// Whether the claim loop waits for a database server.
     var awaitsServer: @Sendable () -> Bool = { false }
-    /// How long a wait for a server counts as progress. The store gives up earlier and reports the server.
+    /// How long a wait for a server counts as progress. The store gives up earlier, and reports that the server does not
+    /// answer.
     var serverPatience = Duration.seconds(120)
 
     func run() async throws {
@@ -64,10 +65,10 @@ struct WatchdogService: Service {
                     group.cancelAll()
                     return proof
                 }
+                group.addTask { await elapse(interval / 4) }
                 guard awaitsServer(), .now - begin < serverPatience else { continue }
                 hang.expectEnd(within: interval * 3 / 8, whatHangs)
                 notifier.send(.watchdog)
-                group.addTask { await elapse(interval / 4) }
             }
             return false
         }

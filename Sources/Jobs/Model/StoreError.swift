@@ -6,9 +6,9 @@ public enum StoreError: Error, Sendable, Hashable {
     case diskFull(path: String)
     /// The database cannot be written, because of its permissions or because it was opened only for reading.
     case readOnly(path: String)
-    /// The server does not permit the statement to the role of the URL.
+    /// The role in the URL lacks the permission for the statement.
     case denied(server: String, message: String)
-    /// A system call failed; `code` is SQLite's extended result code.
+    /// A system call failed; `code` is the database's own code, 0 for none.
     case inputOutput(code: Int32, message: String)
     /// COMMIT returned an error: the transaction may or may not be stored. The store accepts no further requests;
     /// reopen it to find out. With an idempotency key, repeating an enqueue is harmless.
@@ -19,7 +19,7 @@ public enum StoreError: Error, Sendable, Hashable {
     /// stored. The store connects again by itself. To find out, read the running jobs (``JobStore/held(by:)``), the
     /// attempt or the idempotency key; repeating a request with a key is harmless.
     case unanswered(server: String, message: String)
-    /// SQLite reports damage. A temporary read error can look the same, so the next start checks the database on the
+    /// The database is damaged. A temporary read error can look the same, so the next start checks the database on the
     /// disk.
     case damaged(message: String)
     /// A file of the store was removed, renamed or replaced while it was in use. The request may or may not be stored,
@@ -64,13 +64,13 @@ extension StoreError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .busy(let waited):
-            "The database was locked by another process for \(waited) ms. End the transaction that holds it (an open sqlite3 shell?), then try again."
+            "The database was locked by another process for \(waited) ms. End the transaction that holds it (an open shell of sqlite3 or psql?), then try again."
         case .diskFull(let path):
             "The disk that holds \(path) is full. Free some space; nothing was written."
         case .readOnly(let path):
             "The database \(path) cannot be written. Give the daemon's user write permission on the file and its directory."
         case .denied(let server, let message):
-            "The database server \(server) does not permit this (\(message)). Use a role that may do it, or a daemon's socket."
+            "The role may not do this on the database server \(server) (\(message)). Nothing was written. Use a role that has the permission; a command can also go through a daemon (--socket)."
         case .inputOutput(let code, let message):
             "The database could not be read or written (\(message)\(Self.suffix(code))). Check the disk and the kernel's log."
         case .commitUnknown(let code, let message):
@@ -90,7 +90,7 @@ extension StoreError: CustomStringConvertible {
         case .identityInUse(let host):
             "A daemon on \(host) has the same daemon-id as this one. If both should run, one home was copied from the other: remove the file daemon-id from one of the two homes, and start that daemon again. If that daemon was this one before its machine was restarted or its home was moved, wait until its lease ends."
         case .moved(let message):
-            "\(message) Start the daemon with the database that has the jobs (the key database in its configuration)."
+            "\(message) See the configuration's key database: start the daemon with the database that has the jobs."
         case .tooManySchedules(let limit):
             "There are already \(limit) schedules, the maximum. Remove or change one."
         case .closed:
@@ -99,6 +99,6 @@ extension StoreError: CustomStringConvertible {
             "A statement failed (\(message)\(Self.suffix(code))). This is a defect; please report it."
         }
     }
-    /// A code of SQLite, for people; empty for another database.
-    private static func suffix(_ code: Int32) -> String { code == 0 ? "" : ", SQLite code \(code)" }
+    /// The database's own code of the error, for people; empty if it has none.
+    private static func suffix(_ code: Int32) -> String { code == 0 ? "" : ", code \(code)" }
 }

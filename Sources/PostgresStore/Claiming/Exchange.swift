@@ -16,7 +16,7 @@ extension Writer {
         if let dueAt = nextDueAt, dueAt <= now {
             let promoted = try promoteDue(now: now)
             nextDueAt = try self.nextDueAt(now: now)
-            // Another transaction has the locks of the due jobs; its end is not reported.
+            // Another transaction has locked the due jobs, and no notification tells its end.
             if promoted == 0, let dueAt = nextDueAt { nextDueAt = max(dueAt, now + Self.lockedPause) }
         }
         var claimed: [ClaimedJob] = []
@@ -66,7 +66,7 @@ extension Writer {
     /// Makes due jobs ready: at most 1,000 with a calendar time and 1,000 whose wait has ended. The next call finds the
     /// rest. A job with a calendar time counts as ready since that time, even if a daemon noticed later.
     ///
-    /// - Returns: The number of jobs, without those whose rows are locked.
+    /// - Returns: The number of jobs that were made ready. Locked rows are skipped.
     private func promoteDue(now: Timestamp) throws(PostgresError) -> Int {
         let floors = memory.dueFloors.begin(now: now, steady: time.steady.moment)
         let rows = try run(

@@ -131,7 +131,7 @@ extension Connection {
 }
 
 extension SQLState {
-    /// The class is that of objects that are not in the state that a statement needs.
+    /// In the class "object not in prerequisite state".
     static let moved = "55H01"
 }
 

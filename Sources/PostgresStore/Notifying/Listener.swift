@@ -106,8 +106,8 @@ final class Listener: Sendable {
             _ = try? link.connection().run("DELETE FROM halyard.listener WHERE id = \(id)")
         }
 
-        /// Leaves out cancellation requests that are not stored: every role that may connect to the database can send
-        /// notifications.
+        /// Leaves out cancellation requests that are not in the database: every role that may connect can forge a
+        /// notification.
         private func confirmed(_ changes: [StoreChange]) throws(PostgresError) -> [StoreChange] {
             var confirmed: [StoreChange] = []
             for change in changes {
@@ -121,7 +121,7 @@ final class Listener: Sendable {
             return confirmed
         }
 
-        /// The running jobs among these whose cancellation is requested.
+        /// Those of the jobs that are running and whose cancellation is requested.
         private func requested(_ jobs: [JobID]) throws(PostgresError) -> Set<JobID> {
             let rows = try link.connection().run(
                 """

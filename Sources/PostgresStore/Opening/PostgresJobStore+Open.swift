@@ -13,15 +13,14 @@ extension PostgresJobStore {
     ) throws(PostgresOpenError) -> PostgresJobStore {
         // Callers and the stop wait for the answers of a server that is frozen.
         let answerTimeout = min(options.answerTimeout, max(options.lifeLength / 2, .seconds(5)))
-        // Migrations and prunes may take long.
-        let longTimeout = options.answerTimeout * 10
         var link = Link(to: url, name: "halyard", options: options)
         let offset = clock == nil ? ClockOffset() : nil
         let connection = try connect(link)
         if options.isBrief {
             try connection.requireSchema()
         } else if try !connection.hasCurrentSchema() {
-            try connect(Link(to: url, name: "halyard", options: options, answerTimeout: longTimeout)).migrate()
+            let patient = Link(to: url, name: "halyard", options: options, answerTimeout: options.answerTimeout * 10)
+            try connect(patient).migrate()
         }
         try connection.refuseMoved()
         try offset?.measure(connection)
@@ -36,10 +35,13 @@ extension PostgresJobStore {
         }
         let observers = Observers()
         let listener = options.isBrief ? nil : try Listener(url, options: options, observers: observers)
-        func writer(_ link: Link, _ name: String) throws(PostgresOpenError) -> RequestThread<Writer> {
+        let health = WriteHealth()
+        func writer(
+            _ link: Link, _ name: String, _ health: WriteHealth = WriteHealth()
+        ) throws(PostgresOpenError) -> RequestThread<Writer> {
             let number = listener?.id ?? Int64.random(in: 1...Int64.max)
             let writer = Writer(link, listener: number, clock: clock, offset: offset, options: options)
-            return try RequestThread(named: name, Handover(CommitLoop(writer, observers: observers)))
+            return try RequestThread(named: name, Handover(CommitLoop(writer, observers: observers, health: health)))
         }
         func reader(
             _ name: String, answerTimeout: Duration? = nil
@@ -52,11 +54,11 @@ extension PostgresJobStore {
             to: url, name: "halyard lives", options: options, answerTimeout: LifeKeeper.answerTimeout(of: options),
             connectTimeout: LifeKeeper.connectTimeout(of: options))
         let keeper = LifeKeeper(Reader(lives, clock: clock), length: options.lifeLength)
-        let bulk = Link(to: url, name: "halyard bulk", options: options, answerTimeout: longTimeout)
+        let bulk = Link(to: url, name: "halyard bulk", options: options)
         bulk.mustBeDurable = true
         let rotor = Rotor(Link(to: url, name: "halyard rotation", options: options), options: options)
         return PostgresJobStore(
-            server: server, identity: identity, writing: try writer(link, "halyard-writer"),
+            server: server, identity: identity, writing: try writer(link, "halyard-writer", health),
             bulk: try writer(bulk, "halyard-bulk"),
             lives: try RequestThread(
                 named: "halyard-lives", Handover(LifeRequestLoop(keeper, server: server))),
@@ -64,7 +66,7 @@ extension PostgresJobStore {
             listing: try reader("halyard-lists"),
             rotating: RotationThread(
                 try RequestThread(named: "halyard-rotate", Handover(RotationLoop(rotor))), pause: options.rotationPause),
-            listener: listener, observers: observers, offset: offset)
+            listener: listener, observers: observers, offset: offset, health: health, onRescue: options.onRescue)
     }
 
     /// Checks whether a database could be opened, and changes nothing.
@@ -115,14 +117,16 @@ extension Connection {
         ).first?.string(0)
     }
 
-    /// Whether a connection pooler gives the server's processes to other clients after each transaction. Settings, prepared
-    /// statements and notifications are lost then.
+    /// Whether the connection goes through a pooler in transaction mode, which loses settings, prepared statements and
+    /// notifications.
     fileprivate func isPooled(as link: Link) throws(PostgresError) -> Bool {
         let process = try run("SELECT pg_backend_pid()")[0].string(0)
-        // A pooler tells its clients numbers of its own.
+        // A pooler tells its clients a number of its own, so this connection is direct.
         if process == "\(backend)" { return false }
-        // A pooler gives the process that has just become idle to the next transaction.
-        return try link.another().run("BEGIN; SELECT pg_backend_pid()")[0].string(0) == process
+        // In transaction mode, another client's transaction takes a process away from this connection, or had it before.
+        let other = try link.another()
+        if try other.run("BEGIN; SELECT pg_backend_pid()")[0].string(0) == process { return true }
+        return try run("SELECT pg_backend_pid()")[0].string(0) != process
     }
 
     fileprivate func hasCurrentSchema() throws(PostgresOpenError) -> Bool {

@@ -11,7 +11,7 @@ public enum PostgresOpenError: Error, Sendable, Hashable {
     case refused(server: String, message: String)
     /// The server is older than PostgreSQL 15.
     case serverTooOld(server: String, version: Int)
-    /// The URL leads to a connection pooler that keeps no sessions.
+    /// The URL leads to a connection pooler in transaction mode.
     case pooled(server: String)
     /// The server would acknowledge commits that a power cut loses.
     case notDurable(server: String, setting: String)
@@ -62,7 +62,7 @@ extension PostgresOpenError: CustomStringConvertible {
         case .serverTooOld(let server, let version):
             "The database server \(server) is PostgreSQL \(version / 10_000); Halyard needs 15 or newer. Upgrade the server."
         case .pooled(let server):
-            "\(server) is a connection pooler in transaction mode, which loses notifications and prepared statements. Connect to the server directly, or let the pooler use session mode."
+            "\(server) is a connection pooler in transaction mode, which loses notifications and prepared statements. Connect to the server directly, or switch the pooler to session mode."
         case .notDurable(let server, let setting):
             "The database server \(server) has \(setting), so a power cut could lose accepted jobs. Change the setting, then start again."
         case .missing(let server):

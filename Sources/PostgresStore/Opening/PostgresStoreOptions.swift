@@ -4,14 +4,18 @@ import Jobs
 public struct PostgresStoreOptions: Sendable {
     /// How long a daemon's life lasts without a renewal. Default: ``HolderLife/usualLength``.
     public var lifeLength = HolderLife.usualLength
-    /// How long a statement may take before the connection counts as lost; ten times as long in a migration or a prune.
-    /// Default: 60 seconds.
+    /// How long a statement may take before the connection counts as lost. Migrations, and the count of a range of history
+    /// before it is dropped, may take ten times as long. Default: 60 seconds.
     public var answerTimeout = Duration.seconds(60)
     /// How long to wait for a connection to each host of the URL. Default: 10 seconds.
     public var connectTimeout = Duration.seconds(10)
     /// The path of a file that contains the password, read for each connection; nil for none. A password in the URL
     /// counts instead.
     public var passwordFile: String?
+    /// The ID of the machine's boot; nil to read it from the kernel.
+    public var boot: String?
+    /// Called after each rescue. The store then knows the ends of this daemon's earlier lives.
+    public var onRescue: @Sendable () -> Void = {}
     /// Whether the store serves one request: it neither creates nor migrates the schema, and does not hear of the changes
     /// of other stores.
     public var isBrief = false

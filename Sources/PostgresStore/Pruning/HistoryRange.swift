@@ -55,7 +55,7 @@ extension Reader {
         var contents = RangeContents(pruned: row.integer(0))
         var isWanted = true
         let wanted: [Argument] = [.time(request.finishedBefore), .integer(request.mask)]
-        try run(Statements.counts, first, below, wanted[0], wanted[1]).forEach { row in
+        try runPatiently(Statements.counts, first, below, wanted[0], wanted[1]).forEach { row in
             contents.counts.append((row.integer(0), row.state(1), row.integer(2)))
             isWanted = isWanted && !row.isNull(1) && row.integer(3) == 0
             if let low = row.optionalInteger(4), let high = row.optionalInteger(5) {

@@ -17,6 +17,15 @@ final class Reader {
         try link.connection().run(statement, arguments)
     }
 
+    /// Runs a statement that may take ten times as long as others.
+    func runPatiently(_ statement: Statement, _ arguments: Argument...) throws(PostgresError) -> Rows {
+        let connection = try link.connection()
+        let usual = connection.answerTimeout
+        connection.answerTimeout = usual * 10
+        defer { connection.answerTimeout = usual }
+        return try connection.run(statement, arguments)
+    }
+
     /// Closes the connection; the next read makes a new one.
     func disconnect() { link.close() }
 

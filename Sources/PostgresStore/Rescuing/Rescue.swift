@@ -17,14 +17,12 @@ extension Writer {
         // jobs.
         try run(Statements.lockOwn, .integer(holder.rawValue))
         let lives = try run(Statements.ended, .integer(holder.rawValue), .time(now), lifeClock).map { EndedLife($0) }
-        let outage = lives.filter { $0.isLapse(request, boot: boot) }.map(\.lastedUntil).max().map {
-            $0 + (.zero - options.lifeLength)
-        }
+        let ownLapse = lives.filter { $0.isLapse(request, boot: boot) }.map(\.lastedUntil).max()
         for life in lives {
             // An exchange that began before the life ended must end first; otherwise its jobs would be missed. One life
             // that cannot be rescued yet does not hold up the others; the next rescue takes it.
             guard try excludeTransactions(of: life.id, mustWait: life.isOwn) else { continue }
-            let lastEnd = life.lastEnd(request, boot: boot, outageSince: outage)
+            let lastEnd = life.lastEnd(request, boot: boot, beside: ownLapse, options.lifeLength)
             suspects += try rescue(life, after: lastEnd, request, into: &report, now: now)
             try run(Statements.rescued, .integer(life.id.rawValue), .time(now))
             memory.running[life.id] = nil
@@ -44,10 +42,10 @@ extension Writer {
         let hasLeft: Bool
         let boot: String
         let abandoned: Int
-        /// When the life would have ended without another renewal.
+        /// When the life expires, as its last renewal set it.
         let lastedUntil: Timestamp
-        /// Whether the life ended because its time was over.
-        let ranOut: Bool
+        /// Whether the life expired.
+        let hasExpired: Bool
 
         init(_ row: Row) {
             id = HolderID(row.integer(0))
@@ -56,23 +54,29 @@ extension Writer {
             boot = row.string(3)
             abandoned = row.int(4)
             lastedUntil = row.timestamp(5)
-            ranOut = row.boolean(6)
+            hasExpired = row.boolean(6)
         }
 
         /// How the life ended, as far as it is known.
         ///
-        /// - Parameter outage: The time since which the rescuer itself could not renew its life; nil if it always could. A
-        ///   life of another daemon that ran out later probably ended for the same reason.
-        func lastEnd(_ request: RescueRequest, boot: String, outageSince outage: Timestamp?) -> LastEnd {
+        /// - Parameters:
+        ///   - ownLapse: When the rescuer's own last life expired; nil if it did not. The life of another daemon that expired
+        ///     about then probably ended in the same outage.
+        ///   - length: The length of a life. Renewed every third of it, lives that one outage ends expire within half of it.
+        func lastEnd(
+            _ request: RescueRequest, boot: String, beside ownLapse: Timestamp?, _ length: Duration
+        ) -> LastEnd {
             if hasLeft { return .unrelated(reason: "The daemon left") }
             guard !isOwn else { return ownEnd(request, boot: boot) }
-            guard ranOut, let outage, lastedUntil >= outage else { return .unexplained }
-            return .unrelated(reason: "The daemon could not reach the database")
+            guard hasExpired, let ownLapse, abs((lastedUntil - ownLapse).milliseconds) <= length.milliseconds / 2 else {
+                return .unexplained
+            }
+            return .unrelated(reason: "The leases of several daemons expired together")
         }
 
-        /// Whether this life of the rescuer ran out for a reason that may concern other daemons too.
+        /// Whether this is the rescuer's own life, and expired for a reason that other daemons may share, such as an outage.
         func isLapse(_ request: RescueRequest, boot: String) -> Bool {
-            isOwn && ranOut && !hasLeft && !ownEnd(request, boot: boot).isCrash
+            isOwn && hasExpired && !hasLeft && !ownEnd(request, boot: boot).isCrash
         }
 
         private func ownEnd(_ request: RescueRequest, boot: String) -> LastEnd {

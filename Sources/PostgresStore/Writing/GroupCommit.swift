@@ -2,6 +2,7 @@ import Glibc
 import Jobs
 import PostgreSQL
 import StoreParts
+import Synchronization
 
 /// Runs the writes of all callers on one thread and connection. Enqueues that wait together share one transaction and one
 /// sync, up to ``maxJobs``.
@@ -19,20 +20,19 @@ import StoreParts
 final class CommitLoop: RequestHandler {
     /// The maximum number of jobs in one transaction. A single request may have more.
     private static let maxJobs = 2000
-    /// How often a write is repeated that met another transaction. With the pauses, that takes about 10 seconds, as long as
-    /// a write waits for a lock.
-    private static let maxConflicts = 20
-    private static let maxPauseMicroseconds: UInt32 = 2_000_000
+    private static let maxPauseMicroseconds: UInt32 = 100_000
 
     private let writer: Writer
     private let observers: Observers
+    private let health: WriteHealth
     private var server: String { writer.link.server }
     /// Whether the last request found no server.
     private var isCutOff = false
 
-    init(_ writer: Writer, observers: Observers) {
+    init(_ writer: Writer, observers: Observers, health: WriteHealth) {
         self.writer = writer
         self.observers = observers
+        self.health = health
     }
 
     /// While the server cannot be reached, tries to reach it, so that observers are notified when it is back.
@@ -83,7 +83,23 @@ final class CommitLoop: RequestHandler {
         }
     }
 
-    private func commit(_ batch: [any Request<Writer>], conflicts: Int = 0) {
+    /// The conflicts of a write with other transactions. It is repeated for as long as a write waits for a lock.
+    private struct Conflicts {
+        var count: UInt32 = 0
+        private let deadline = ContinuousClock.now + StoreError.lockTimeout
+
+        var mayRepeat: Bool { .now < deadline }
+
+        /// Sleeps for a random time, so that two stores do not meet again and again: not after the first conflict, up to
+        /// 1 ms after the second one, and up to twice as long after each further one.
+        mutating func pause() {
+            count += 1
+            if count == 1 { return }
+            usleep(.random(in: 0...min(500 << min(count - 1, 10), maxPauseMicroseconds)))
+        }
+    }
+
+    private func commit(_ batch: [any Request<Writer>], _ conflicts: Conflicts = Conflicts()) {
         var phase = StoreError.Phase.running
         do throws(PostgresError) {
             try begin(excludesAdding: batch.contains { $0.excludesAdding })
@@ -95,8 +111,8 @@ final class CommitLoop: RequestHandler {
             undo(after: error)
             if error.isOfEarlierStatement { phase = .running }
             switch phase {
-            case .running: failed(batch, error, conflicts: conflicts)
-            case .committing: uncommitted(batch, error, conflicts: conflicts)
+            case .running: failed(batch, error, conflicts)
+            case .committing: uncommitted(batch, error, conflicts)
             }
             return
         }
@@ -114,36 +130,30 @@ final class CommitLoop: RequestHandler {
     }
 
     /// Repeats the requests of a transaction that failed before its commit, if that may help.
-    private func failed(_ batch: [any Request<Writer>], _ error: PostgresError, conflicts: Int) {
+    private func failed(_ batch: [any Request<Writer>], _ error: PostgresError, _ conflicts: Conflicts) {
         let isCutOff = error.cause != .refused && error.cause != .unexpected
         if isCutOff || error.isReadOnly { return answer(batch, error, .running) }
         if batch.count > 1 {
             for request in batch { commit([request]) }
-        } else if error.isConflict || error.isStale, conflicts < Self.maxConflicts {
-            Self.pause(after: conflicts)
-            commit(batch, conflicts: conflicts + 1)
+        } else if error.isConflict || error.isStale, conflicts.mayRepeat {
+            var conflicts = conflicts
+            conflicts.pause()
+            commit(batch, conflicts)
         } else {
             answer(batch, error, .running)
         }
     }
 
-    private func uncommitted(_ batch: [any Request<Writer>], _ error: PostgresError, conflicts: Int) {
-        if error.isConflict, conflicts < Self.maxConflicts {
-            Self.pause(after: conflicts)
-            for request in batch { commit([request], conflicts: conflicts + 1) }
+    private func uncommitted(_ batch: [any Request<Writer>], _ error: PostgresError, _ conflicts: Conflicts) {
+        if error.isConflict, conflicts.mayRepeat {
+            var conflicts = conflicts
+            conflicts.pause()
+            for request in batch { commit([request], conflicts) }
             return
         }
         answer(batch, error, .committing)
         // G4: the commit may be stored.
         observers.tell([.missed])
-    }
-
-    /// Waits at random for up to 1 ms after the second conflict, and twice as long after each further one, so that stores
-    /// that meet each other again and again take turns.
-    private static func pause(after conflicts: Int) {
-        guard conflicts > 0 else { return }
-        let longest = min(UInt32(1000) << UInt32(conflicts - 1), maxPauseMicroseconds)
-        usleep(.random(in: 0...longest))
     }
 
     /// Begins a transaction. If the connection was lost while it was idle, nothing was written and a new one may work.
@@ -209,7 +219,8 @@ final class CommitLoop: RequestHandler {
     @discardableResult
     private func note(_ error: PostgresError, _ phase: StoreError.Phase) -> StoreError {
         let failure = StoreError(error, server: server, phase: phase)
-        if failure.isTransient { observers.update { $0.problem = failure } }
+        if failure.isPassing { observers.update { $0.problem = failure } }
+        health.lastFailed.store(true, ordering: .relaxed)
         if case .unreachable = failure { isCutOff = true }
         if case .unanswered = failure { isCutOff = true }
         return failure
@@ -218,5 +229,11 @@ final class CommitLoop: RequestHandler {
     private func reached() {
         isCutOff = false
         observers.update { $0.problem = nil }
+        health.lastFailed.store(false, ordering: .relaxed)
     }
+}
+
+/// Whether the last write of a store failed.
+final class WriteHealth: Sendable {
+    let lastFailed = Atomic(false)
 }

@@ -40,7 +40,7 @@ final class Link {
         server = DatabaseAddress.postgresql(url: url).description
     }
 
-    /// Makes another connection, which ends with the last reference to it.
+    /// Opens another connection, which is closed with the last reference to it.
     func another() throws(PostgresError) -> Connection { try Connection(to: url, options: options) }
 
     var isOpen: Bool { open?.isOpen ?? false }

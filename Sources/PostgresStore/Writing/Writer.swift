@@ -55,7 +55,7 @@ final class Writer {
         self.listener = listener
         self.options = options
         time = StoreTime(clock)
-        boot = clock?.boot ?? currentBoot()
+        boot = clock?.boot ?? options.boot ?? currentBoot()
     }
 
     /// The running transaction's connection.

@@ -94,8 +94,8 @@ public final class DatabaseLock: Sendable {
     /// How the previous process that held the lock and ran jobs ended; `.unexplained` if it left no mark.
     public var lastEnd: LastEnd { state.withLock(\.marks.lastEnd) ?? .unexplained }
 
-    /// Records for the next process that this one ends because it cannot use the database, so that the jobs it leaves
-    /// running were in no crash.
+    /// Records that this process ends because it cannot use the database, so that the next process does not count its
+    /// running jobs as crashed.
     public func noteStoreStopped() { note { $0.noteStoreStopped() } }
 
     /// Removes the marks about the previous process that held the lock. Call it once ``lastEnd`` was used.

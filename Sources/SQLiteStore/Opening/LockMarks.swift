@@ -52,7 +52,8 @@ struct LockMarks: Sendable, Hashable {
     private static let tooManyFiles = "The daemon ended because it could not open more files,"
     private static let storeStopped = "The daemon ended because it could not use the database,"
 
-    mutating func noteStoreStopped() { lastEnd = .unrelated(reason: Self.storeStopped) }
+    /// Keeps the mark of an earlier process whose jobs were not rescued yet.
+    mutating func noteStoreStopped() { lastEnd = lastEnd ?? .unrelated(reason: Self.storeStopped) }
 
     /// Sets ``lastEnd`` from the mark of a process that died.
     ///

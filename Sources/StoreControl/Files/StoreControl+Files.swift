@@ -111,9 +111,13 @@ extension StoreControl {
         store.observe { change in
             guard case .jobs(let changes) = change else { return }
             for change in changes where change.state.isFinal && files.isUnsettled(change.job) {
-                thread.start {
-                    // A failure leaves the job unsettled, and the next start settles it.
-                    try? files.settle(change.job, keeping: change.state == .succeeded ? change.attempt : nil)
+                // Nothing awaits this task. A failure leaves the job unsettled, and the next start settles it.
+                Task {
+                    // The change may be a notification of another store, which anybody could have sent.
+                    let record = store.capabilities.holders == .one ? nil : try? await store.job(change.job)
+                    let (state, attempt) = record.map { ($0.state, $0.attempt) } ?? (change.state, change.attempt)
+                    guard state.isFinal else { return }
+                    thread.start { try? files.settle(change.job, keeping: state == .succeeded ? attempt : nil) }
                 }
             }
         }

@@ -17,7 +17,7 @@ extension StoreControl {
         let lives = try await mappingStoreErrors(await store.holders())
         let named = lives.filter { $0.holder.name == name }
         let living = named.filter { $0.endedAt == nil }
-        // A daemon whose home was made anew leaves its former identity with the same name.
+        // A daemon whose home was made anew has a new identity; the old one has the same name.
         let identities = Set((living.isEmpty ? named : living).map(\.holder.identity))
         guard let identity = identities.first else {
             throw .unknown("daemon", name, among: Set(lives.map(\.holder.name)).sorted())

@@ -18,6 +18,7 @@ struct ServerOpening: StoreOpening {
         options.isBrief = use == .brief
         options.lifeLength = settings.lease
         options.passwordFile = settings.passwordFile
+        options.boot = settings.boot
         self.options = options
     }
 
@@ -91,6 +92,9 @@ private struct ReservedServer: ReservedStore {
 
     func open() async throws(StoreOpenFailure) -> OpenedStore {
         let identity = lock == nil ? nil : try DaemonIdentity.ofDaemon(in: home)
+        var options = options
+        // Until then, the next process needs the mark as well.
+        options.onRescue = { [lock] in lock?.forgetLastEnd() }
         let store = try mapping { () throws(PostgresOpenError) in
             try PostgresJobStore.open(url, options: options, clock: clock)
         }
@@ -102,14 +106,12 @@ private struct ReservedServer: ReservedStore {
                 throw error
             }
         }
-        // The caller has read how the last process ended.
-        lock?.forgetLastEnd()
         return OpenedStore(
             store: store, name: DatabaseAddress.postgresql(url: url).description, home: home + "/daemon",
             identity: identity,
             close: {
-                // The ends of the last attempts could not be stored, so the next process finds these jobs running.
-                if store.condition.problem != nil { lock?.noteStoreStopped() }
+                // The ends of the last attempts may not be stored. Then the next process finds these jobs running.
+                if store.lastWriteFailed { lock?.noteStoreStopped() }
                 await store.close()
             })
     }

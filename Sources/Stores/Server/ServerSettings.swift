@@ -9,10 +9,17 @@ public struct ServerSettings: Sendable, Hashable {
     /// The path of a file that contains the password; nil for none.
     public var passwordFile: String?
 
+    /// The ID of the machine's boot; nil to read it from the kernel.
+    public var boot: String?
+
     /// Creates settings. Default lease: ``HolderLife/usualLength``.
-    public init(home: String, lease: Duration = HolderLife.usualLength, passwordFile: String? = nil) {
+    public init(
+        home: String, lease: Duration = HolderLife.usualLength, passwordFile: String? = nil,
+        boot: String? = nil
+    ) {
         self.home = home
         self.lease = lease
         self.passwordFile = passwordFile
+        self.boot = boot
     }
 }

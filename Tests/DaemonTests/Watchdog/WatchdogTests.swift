@@ -115,16 +115,16 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func aWaitForTheServerIsAHangOnlyWhenThePatienceEnds() async throws {
+    func aWaitForTheServerBecomesAHangAfterAWhile() async throws {
         let bed = try TestBed()
         let (barrier, heard) = (Barrier(), bed.notifications.heard)
         barrier.close()
-        var watchdog = service(bed, whatHangs: { "the database does not respond" }) {
+        var watchdog = service(bed, interval: .seconds(8), whatHangs: { "the database does not respond" }) {
             await barrier.pass()
             return false
         }
         watchdog.awaitsServer = { true }
-        watchdog.serverPatience = .seconds(3)
+        watchdog.serverPatience = .seconds(9)
         let run = Task { [watchdog] in try await watchdog.run() }
         let told = try #require(await heard.first { $0 != "WATCHDOG=1" })
         #expect(told.line == "STATUS=the database does not respond")
@@ -210,14 +210,14 @@ import Testing
     }
 
     private func service(
-        _ bed: TestBed, whatHangs: @escaping @Sendable () -> String?,
+        _ bed: TestBed, interval: Duration = .seconds(2), whatHangs: @escaping @Sendable () -> String?,
         proveProgress: @escaping @Sendable () async -> Bool
     ) -> WatchdogService {
         let notifier = Notifier(bed.notifications.address)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         // Long against the proofs, which come at once, also on a machine that stands still for a while.
         return WatchdogService(
-            interval: .seconds(2), notifier: notifier,
+            interval: interval, notifier: notifier,
             hang: HangGuard(notifier: notifier, logger: logger, onHang: { _ in }), waitUntilReady: { true },
             proveProgress: proveProgress, whatHangs: whatHangs)
     }

@@ -207,7 +207,7 @@ import Testing
         }
     }
 
-    @Test func aDaemonThatWasCutOffDuringTheMoveHearsOfIt() async throws {
+    @Test func aDaemonThatWasCutOffDuringTheMoveIsRefused() async throws {
         try await Turns.shared.run {
             let both = try await withServer()
             let cutOff = try both.openServer()
