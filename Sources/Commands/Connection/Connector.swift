@@ -15,6 +15,8 @@ struct Connector {
     private var database: String
     /// Whether the call names a socket and no database: it is meant for the daemon there and no other.
     private let isForOneDaemon: Bool
+    /// Whether the call names its database.
+    private let namesDatabase: Bool
     /// Whether the call names a database of a server and no socket: the verb is carried out there, without a daemon.
     private let isForServer: Bool
     private let surroundings: Surroundings
@@ -27,6 +29,7 @@ struct Connector {
         let paths = DefaultPaths(variable: surroundings.variable, exists: { access($0, F_OK) == 0 })
         socket = options.socket ?? paths.socket
         database = options.database ?? paths.database
+        namesDatabase = options.database != nil
         isForOneDaemon = options.socket != nil && options.database == nil
         isForServer = options.socket == nil && (options.database.map(Self.isURL) ?? false)
         self.surroundings = surroundings
@@ -57,6 +60,12 @@ struct Connector {
                     "\(sentence(noDaemon.message)) There is no database at \(database) either; name it with --database."
                 )
             }
+            if !namesDatabase, !isURL, StoreFactory.isOutdated(fileAt: database) {
+                throw CommandFailure(
+                    .unavailable,
+                    "\(sentence(noDaemon.message)) The last daemon of this machine used a database on a server, and \(database) is an older one; to use it nevertheless, name it with --database."
+                )
+            }
             do throws(StoreOpenFailure) {
                 let rest = giveUpAt - ContinuousClock.now
                 return try await openDatabase(purpose, noDaemon: noDaemon, patience: min(rest, .seconds(1)))
@@ -71,13 +80,17 @@ struct Connector {
         }
     }
 
-    /// Opens the database for reading, because the daemon did not answer in time.
+    /// Opens the database for reading, because the daemon that uses it did not answer in time.
     func openDatabase(insteadOf silence: ControlProblem) async throws -> Session {
         do throws(StoreOpenFailure) {
-            return try await openDatabase(.reading, noDaemon: silence, patience: .zero)
+            // The daemon may use another database, such as one on a server.
+            if try opening().user != nil {
+                return try await openDatabase(.reading, noDaemon: silence, patience: .zero)
+            }
         } catch {
             throw silence
         }
+        throw silence
     }
 
     /// Whether the database is named by a URL, or by a text that must be one.

@@ -156,6 +156,48 @@ struct FleetTests {
         await daemon.stop()
     }
 
+    /// The file has jobs of the past. New ones would wait in it for ever.
+    @Test func anOlderFileIsNotUsedInsteadOfTheServersDatabase() async throws {
+        try await bed.withDaemon { _ in }
+        let member = try FleetMember("one", of: bed, database: url)
+        // The usual home.
+        try FileManager.default.createSymbolicLink(
+            atPath: bed.folder.path + "/postgresql", withDestinationPath: member.home)
+        func expect(_ status: Int32, _ arguments: String...) async throws {
+            let result = try await ChildProcess.run(
+                binary("halyard"), arguments,
+                environment: ["HALYARD_SOCKET": member.socket, "HALYARD_DATABASE": bed.database, "TZ": "UTC"])
+            #expect(result.status == .exited(status), "\(arguments): \(result.errors)")
+            if status != 0 { #expect(result.errors.contains("a database on a server"), "\(result.errors)") }
+        }
+        let daemon = try await member.start()
+        try await expect(0, "status")
+        daemon.signal(SIGTERM)
+        #expect(await daemon.waitForEnd() == .exited(0))
+        try await expect(69, "enqueue", "visit", bed.server.site + "/page/1")
+        try await expect(69, "status")
+        try await expect(0, "status", "--database", bed.database)
+        // The file is in use again.
+        try await bed.withDaemon { _ in }
+        try await expect(0, "enqueue", "visit", bed.server.site + "/page/1")
+    }
+
+    @Test func theStatusOfADaemonWithoutItsServerIsNotThatOfAFile() async throws {
+        let server = try #require(PostgresServer())
+        let member = try FleetMember("one", of: bed, database: try server.makeDatabase())
+        let daemon = try await member.start()
+        try await bed.withDaemon { _ in }
+        let isolated = try server.isolate()
+        let status = try await ChildProcess.run(
+            binary("halyard"), ["status"],
+            environment: ["HALYARD_SOCKET": member.socket, "HALYARD_DATABASE": bed.database, "TZ": "UTC"])
+        #expect(status.status == .exited(75))
+        #expect(status.errors.contains("cannot be reached"), "\(status.errors)")
+        isolated.rejoin()
+        daemon.signal(SIGTERM)
+        #expect(await daemon.waitForEnd() == .exited(0))
+    }
+
     @Test func aCommandSaysWhyItCannotUseTheDatabase() async throws {
         let member = try FleetMember("one", of: bed, database: url)
         let daemon = try await member.start()
