@@ -97,7 +97,8 @@ public final class PostgresJobStore: JobStore {
         await listener?.close()
     }
 
-    /// Whether the last write failed. If so, jobs may be running in the database that this process has ended.
+    /// Whether the last write failed, and no job caused it. If so, jobs that this process has ended may be running in the
+    /// database.
     public var lastWriteFailed: Bool { health.lastFailed.load(ordering: .relaxed) }
 
     public let capabilities = StoreCapabilities(holders: .many)
@@ -154,6 +155,7 @@ public final class PostgresJobStore: JobStore {
         let report = try await write { (writer) throws(PostgresError) in
             try writer.rescue(request, by: holder, now: now)
         }
+        guard let report else { return RescueReport(returned: [], failed: [], cancelled: []) }
         onRescue()
         return report
     }

@@ -61,6 +61,12 @@ struct Connector {
                 )
             }
             if !namesDatabase, !isURL, StoreFactory.isOutdated(fileAt: database) {
+                do throws(StoreOpenFailure) {
+                    // The jobs may have been moved, which is a better reason.
+                    _ = try opening().check()
+                } catch {
+                    throw failure(error, noDaemon)
+                }
                 throw CommandFailure(
                     .unavailable,
                     "\(sentence(noDaemon.message)) The last daemon of this machine used a database on a server, and \(database) is an older one; to use it nevertheless, name it with --database."
@@ -83,8 +89,9 @@ struct Connector {
     /// Opens the database for reading, because the daemon that uses it did not answer in time.
     func openDatabase(insteadOf silence: ControlProblem) async throws -> Session {
         do throws(StoreOpenFailure) {
-            // The daemon may use another database, such as one on a server.
-            if try opening().user != nil {
+            let user = try opening().user
+            // Otherwise the daemon uses another database, such as one on a server.
+            if isURL || user != nil {
                 return try await openDatabase(.reading, noDaemon: silence, patience: .zero)
             }
         } catch {

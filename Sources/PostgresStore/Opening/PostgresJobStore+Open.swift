@@ -125,7 +125,13 @@ extension Connection {
         if process == "\(backend)" { return false }
         // In transaction mode, another client's transaction takes a process away from this connection, or had it before.
         let other = try link.another()
-        if try other.run("BEGIN; SELECT pg_backend_pid()")[0].string(0) == process { return true }
+        other.answerTimeout = .seconds(2)
+        do throws(PostgresError) {
+            if try other.run("BEGIN; SELECT pg_backend_pid()")[0].string(0) == process { return true }
+        } catch {
+            // A pooler in session mode lets this client wait for another one to leave.
+            guard error.cause == .lost else { throw error }
+        }
         return try run("SELECT pg_backend_pid()")[0].string(0) != process
     }
 

@@ -5,13 +5,15 @@ import StoreParts
 extension Writer {
     /// Ends the attempts of lives that have ended (H2). Puts on trial the jobs that were running in several crashes in a
     /// row (P14).
+    ///
+    /// - Returns: Nil if the holder's own life has ended.
     func rescue(
         _ request: RescueRequest, by holder: HolderID, now passed: Timestamp
-    ) throws(PostgresError) -> RescueReport {
+    ) throws(PostgresError) -> RescueReport? {
         let now = time.now(passed)
         var report = RescueReport(returned: [], failed: [], cancelled: [])
         // A holder whose life has ended must not return the jobs of the one after it.
-        guard try isAlive(holder) else { return report }
+        guard try isAlive(holder) else { return nil }
         var suspects: [(CrashTrials.Trial, Timestamp)] = []
         // A rescue that another holder has begun must commit first: when this one returns, its own earlier lives have no
         // jobs.

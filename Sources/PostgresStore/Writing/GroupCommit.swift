@@ -86,14 +86,16 @@ final class CommitLoop: RequestHandler {
     /// The conflicts of a write with other transactions. It is repeated for as long as a write waits for a lock.
     private struct Conflicts {
         var count: UInt32 = 0
-        private let deadline = ContinuousClock.now + StoreError.lockTimeout
+        /// Nil before the first conflict.
+        private var deadline: ContinuousClock.Instant?
 
-        var mayRepeat: Bool { .now < deadline }
+        var mayRepeat: Bool { deadline.map { .now < $0 } ?? true }
 
         /// Sleeps for a random time, so that two stores do not meet again and again: not after the first conflict, up to
         /// 1 ms after the second one, and up to twice as long after each further one.
         mutating func pause() {
             count += 1
+            deadline = deadline ?? .now + StoreError.lockTimeout
             if count == 1 { return }
             usleep(.random(in: 0...min(500 << min(count - 1, 10), maxPauseMicroseconds)))
         }
@@ -220,7 +222,7 @@ final class CommitLoop: RequestHandler {
     private func note(_ error: PostgresError, _ phase: StoreError.Phase) -> StoreError {
         let failure = StoreError(error, server: server, phase: phase)
         if failure.isPassing { observers.update { $0.problem = failure } }
-        health.lastFailed.store(true, ordering: .relaxed)
+        health.lastFailed.store(failure.isOutside, ordering: .relaxed)
         if case .unreachable = failure { isCutOff = true }
         if case .unanswered = failure { isCutOff = true }
         return failure
@@ -233,7 +235,18 @@ final class CommitLoop: RequestHandler {
     }
 }
 
-/// Whether the last write of a store failed.
+extension StoreError {
+    /// Whether something outside of the jobs causes the error. A statement that the server refuses may be due to the result of
+    /// one job.
+    fileprivate var isOutside: Bool {
+        switch self {
+        case .denied, .moved: true
+        default: isPassing
+        }
+    }
+}
+
+/// Whether the last write of a store failed, and no job caused it.
 final class WriteHealth: Sendable {
     let lastFailed = Atomic(false)
 }

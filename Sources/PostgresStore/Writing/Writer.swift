@@ -55,7 +55,7 @@ final class Writer {
         self.listener = listener
         self.options = options
         time = StoreTime(clock)
-        boot = clock?.boot ?? options.boot ?? currentBoot()
+        boot = (clock?.boot ?? options.boot ?? currentBoot()).filter { $0 != "-" }
     }
 
     /// The running transaction's connection.

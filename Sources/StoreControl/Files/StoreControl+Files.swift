@@ -111,13 +111,18 @@ extension StoreControl {
         store.observe { change in
             guard case .jobs(let changes) = change else { return }
             for change in changes where change.state.isFinal && files.isUnsettled(change.job) {
-                // Nothing awaits this task. A failure leaves the job unsettled, and the next start settles it.
-                Task {
-                    // The change may be a notification of another store, which anybody could have sent.
-                    let record = store.capabilities.holders == .one ? nil : try? await store.job(change.job)
-                    let (state, attempt) = record.map { ($0.state, $0.attempt) } ?? (change.state, change.attempt)
-                    guard state.isFinal else { return }
+                // A failure leaves the job unsettled, and the next start settles it.
+                @Sendable func settle(_ state: JobState, _ attempt: Int) {
                     thread.start { try? files.settle(change.job, keeping: state == .succeeded ? attempt : nil) }
+                }
+                if store.capabilities.holders == .one {
+                    settle(change.state, change.attempt)
+                    continue
+                }
+                // The change may be a notification, which every role of the server can send. Nothing awaits this task.
+                Task {
+                    guard let record = try? await store.job(change.job), record.state.isFinal else { return }
+                    settle(record.state, record.attempt)
                 }
             }
         }

@@ -1,12 +1,16 @@
 import Glibc
 
 extension StoreFactory {
-    /// Whether a daemon has used a database on a server since this file was last used. Its home is in the folder of the file,
-    /// unless another one is configured. Such a file has jobs of the past, and must not receive new ones.
+    /// Whether a daemon has used a database on a server since this file was last used. Its home is in the folder of the file;
+    /// another one that is configured is not found. Such a file has jobs of the past, and must not receive new ones.
     public static func isOutdated(fileAt path: String) -> Bool {
-        let folder = path.lastIndex(of: "/").map { path[..<$0] } ?? "."
-        guard let server = lastUse(of: folder + "/postgresql/daemon") else { return false }
-        return lastUse(of: path).map { $0 < server } ?? true
+        let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+        let home = folder + "/postgresql"
+        guard HomeDatabase.isBound(home), let server = lastUse(of: home + "/daemon") else { return false }
+        // The lock is next to the file itself.
+        guard let real = realpath(path, nil) else { return false }
+        defer { free(real) }
+        return lastUse(of: String(cString: real)).map { $0 < server } ?? true
     }
 
     /// When the lock of a database was last taken or released; nil if it never was.

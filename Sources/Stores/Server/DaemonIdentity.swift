@@ -1,3 +1,5 @@
+import Glibc
+
 /// The identity of a daemon, which lasts as long as its home: 32 hexadecimal digits in the file `daemon-id`.
 ///
 /// The next process with the same home takes back the jobs of the one before it at once. It must hold the home's lock.
@@ -42,6 +44,9 @@ public struct DaemonIdentity: Sendable, Hashable {
 /// The database whose jobs the files of a home belong to, in the file `database-id`.
 enum HomeDatabase {
     private static let name = "database-id"
+
+    /// Whether a daemon with this home has opened a database.
+    static func isBound(_ home: String) -> Bool { access(home + "/" + name, F_OK) == 0 }
 
     /// Refuses a home that belongs to another database, and gives a new home to this one. Its files are named after the
     /// numbers of jobs, and those of unknown jobs are removed.
