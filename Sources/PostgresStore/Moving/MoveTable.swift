@@ -131,7 +131,7 @@ extension Connection {
 }
 
 extension SQLState {
-    /// In the class "object not in prerequisite state".
+    /// The class is "object not in prerequisite state".
     static let moved = "55H01"
 }
 

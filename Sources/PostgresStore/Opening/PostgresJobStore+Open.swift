@@ -123,7 +123,7 @@ extension Connection {
         let process = try run("SELECT pg_backend_pid()")[0].string(0)
         // A pooler tells its clients a number of its own, so this connection is direct.
         if process == "\(backend)" { return false }
-        // In transaction mode, another client's transaction takes a process away from this connection, or had it before.
+        // Another client's transaction takes the process away from this connection, or had it before.
         let other = try link.another()
         other.answerTimeout = .seconds(2)
         do throws(PostgresError) {

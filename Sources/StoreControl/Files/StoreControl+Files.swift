@@ -121,6 +121,7 @@ extension StoreControl {
                 }
                 // The change may be a notification, which every role of the server can send. Nothing awaits this task.
                 Task {
+                    // Losing an error is harmless, as above.
                     guard let record = try? await store.job(change.job), record.state.isFinal else { return }
                     settle(record.state, record.attempt)
                 }

@@ -93,7 +93,7 @@ private struct ReservedServer: ReservedStore {
     func open() async throws(StoreOpenFailure) -> OpenedStore {
         let identity = lock == nil ? nil : try DaemonIdentity.ofDaemon(in: home)
         var options = options
-        // Until then, the next process needs the mark as well.
+        // The next process needs the mark as well, until the jobs are rescued.
         options.onRescue = { [lock] in lock?.forgetLastEnd() }
         let store = try mapping { () throws(PostgresOpenError) in
             try PostgresJobStore.open(url, options: options, clock: clock)
