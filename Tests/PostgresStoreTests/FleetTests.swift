@@ -102,7 +102,7 @@ import Testing
         let database = try TestDatabase()
         let now = Timestamp(milliseconds: 0)
         var stores: [PostgresJobStore] = []
-        // So long that no life expires, even on a slow machine.
+        // No life expires within this time, even on a slow machine.
         var options = PostgresStoreOptions()
         options.lifeLength = .seconds(3600)
         for _ in 0..<16 { stores.append(try database.open(options)) }

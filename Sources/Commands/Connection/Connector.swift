@@ -62,14 +62,14 @@ struct Connector {
             }
             if !namesDatabase, !isURL, StoreFactory.isOutdated(fileAt: database) {
                 do throws(StoreOpenFailure) {
-                    // The jobs may have been moved, which is a better reason.
+                    // If the jobs were moved, this error says where they are.
                     _ = try opening().check()
                 } catch {
                     throw failure(error, noDaemon)
                 }
                 throw CommandFailure(
                     .unavailable,
-                    "\(sentence(noDaemon.message)) The last daemon of this machine used a database on a server, and \(database) is an older one; to use it nevertheless, name it with --database."
+                    "\(sentence(noDaemon.message)) The last daemon of this machine used a database on a server, and \(database) is older. Start the daemon, or name the database with --database."
                 )
             }
             do throws(StoreOpenFailure) {

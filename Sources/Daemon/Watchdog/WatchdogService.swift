@@ -54,7 +54,7 @@ struct WatchdogService: Service {
         }
     }
 
-    /// Waits for a proof of progress. Meanwhile, pings as long as the claim loop only waits for a server.
+    /// Waits for a proof of progress, and pings while the claim loop only waits for a server.
     private func prove() async -> Bool {
         await withTaskGroup(of: Bool?.self) { group in
             let begin = ContinuousClock.now

@@ -78,7 +78,7 @@ extension Migration {
         ) PARTITION BY LIST (half);
         \(halves(of: .running, fillfactor: 90))
         CREATE INDEX running_daemon ON halyard.running (daemon);
-        -- Of an expression, so that no statement can use the other index instead, which has an entry for each job.
+        -- The expression prevents the use of the other index, which has an entry for each job.
         CREATE INDEX running_cancelled ON halyard.running ((daemon + 0)) WHERE cancel_ms IS NOT NULL;
 
         -- The certain beginning of each lane, stored from time to time for daemons that start. Each row holds all lanes.

@@ -121,7 +121,7 @@ final class Listener: Sendable {
             return confirmed
         }
 
-        /// Those of the jobs that are running and whose cancellation is requested.
+        /// Returns the running jobs among these whose cancellation is requested.
         private func requested(_ jobs: [JobID]) throws(PostgresError) -> Set<JobID> {
             let rows = try link.connection().run(
                 """

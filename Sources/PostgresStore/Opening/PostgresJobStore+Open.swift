@@ -19,7 +19,9 @@ extension PostgresJobStore {
         if options.isBrief {
             try connection.requireSchema()
         } else if try !connection.hasCurrentSchema() {
-            let patient = Link(to: url, name: "halyard", options: options, answerTimeout: options.answerTimeout * 10)
+            let patient = Link(
+                to: url, name: "halyard", options: options,
+                answerTimeout: options.answerTimeout * PostgresStoreOptions.patience)
             try connect(patient).migrate()
         }
         try connection.refuseMoved()
@@ -135,6 +137,7 @@ extension Connection {
         return try run("SELECT pg_backend_pid()")[0].string(0) != process
     }
 
+    /// Whether this release can use the schema without a migration.
     fileprivate func hasCurrentSchema() throws(PostgresOpenError) -> Bool {
         guard let found = try schema() else { return false }
         return try isUsable(found)

@@ -12,6 +12,8 @@ public struct PostgresStoreOptions: Sendable {
     /// The path of a file that contains the password, read for each connection; nil for none. A password in the URL
     /// counts instead.
     public var passwordFile: String?
+    /// How many times longer the slowest statements may take.
+    static let patience = 10
     /// The ID of the machine's boot; nil to read it from the kernel.
     public var boot: String?
     /// Called after each rescue. The store then knows the ends of this daemon's earlier lives.

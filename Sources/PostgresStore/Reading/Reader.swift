@@ -17,11 +17,11 @@ final class Reader {
         try link.connection().run(statement, arguments)
     }
 
-    /// Runs a statement that may take ten times as long as others.
+    /// Runs a statement that may take longer than others (``PostgresStoreOptions/patience``).
     func runPatiently(_ statement: Statement, _ arguments: Argument...) throws(PostgresError) -> Rows {
         let connection = try link.connection()
         let usual = connection.answerTimeout
-        connection.answerTimeout = usual * 10
+        connection.answerTimeout = usual * PostgresStoreOptions.patience
         defer { connection.answerTimeout = usual }
         return try connection.run(statement, arguments)
     }

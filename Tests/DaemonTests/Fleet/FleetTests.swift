@@ -81,7 +81,7 @@ struct FleetTests {
         try await wait(for: enqueue(["/page/1"], through: member), through: member)
         let heard = member.notifications.heard
         let frozen = try server.freeze(url)
-        // One comes every two seconds, and the first may come from before.
+        // A ping comes every two seconds. The first one may be from before the freeze.
         var from = heard.all.count
         for _ in 0..<4 {
             let next = try #require(await heard.first(from: from) { $0.hasPrefix("WATCHDOG=") })
