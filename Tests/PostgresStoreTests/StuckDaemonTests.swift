@@ -100,6 +100,27 @@ import Testing
         await store.close()
     }
 
+    /// Without its trial, it would start together with others, and might crash the daemon with them again.
+    @Test func aLockedJobKeepsItsTrial() async throws {
+        let new = NewGraph(isGraph: false, jobs: [NewJob(definition: step)])
+        _ = try await store.enqueue([new, new], now: now)
+        var life = me
+        for _ in 1...3 {
+            #expect(try await store.exchange([], claim: ClaimRequest(slots: 9), by: life, now: now).claimed.count == 2)
+            life = try await store.begin(Holder(identity: "me", host: "here", version: "1"), now: now).id
+            let request = RescueRequest(maxRescues: 9, after: .crashed(cause: "a test"))
+            _ = try await store.rescue(request, by: life, now: now)
+        }
+        let other = try Connection(to: database.url)
+        try other.run("BEGIN; SELECT 1 FROM halyard.ready FOR UPDATE")
+        let locked = try await store.exchange([], claim: ClaimRequest(slots: 9), by: life, now: now)
+        #expect(locked.claimed.isEmpty)
+        #expect(locked.nextDueAt != nil)
+        try other.run("ROLLBACK")
+        #expect(try await store.exchange([], claim: ClaimRequest(slots: 9), by: life, now: now).claimed.count == 1)
+        await store.close()
+    }
+
     @Test func theServerEndsATransactionWhoseDaemonIsSilent() async throws {
         try admin.run(
             """

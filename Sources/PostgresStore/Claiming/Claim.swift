@@ -3,6 +3,13 @@ import PostgreSQL
 import StoreParts
 
 extension Writer {
+    /// The answer to a claim.
+    struct Claim {
+        var jobs: [ClaimedJob] = []
+        /// Whether another transaction has locked the job whose trial comes next. Other jobs wait for it.
+        var isTrialLocked = false
+    }
+
     /// Claims up to `request.slots` jobs: finds ready jobs, selects among them, and starts those.
     ///
     /// - Parameters:
@@ -10,9 +17,9 @@ extension Writer {
     ///   - home: The identity of the holder's daemon.
     func claim(
         _ request: ClaimRequest, _ holder: HolderID, shares: Answer, home: String, now: Timestamp
-    ) throws(PostgresError) -> [ClaimedJob] {
+    ) throws(PostgresError) -> Claim {
         var room = ClaimRoom(request)
-        if request.slots <= 0 { return [] }
+        if request.slots <= 0 { return Claim() }
         try knowRunning(holder)
         var claimable: [Int64: Int] = [:]
         let shares = self.shares(shares, holder)
@@ -26,7 +33,7 @@ extension Writer {
         if !memory.trials.isEmpty {
             let tried = try startTrials(request, &room, &claimable, holder, home: home, now: now)
             let isHeld = memory.trials.holdsOthers(now: time.steady.moment) != nil
-            if isHeld || tried.count >= request.slots { return tried }
+            if isHeld || tried.isTrialLocked || tried.jobs.count >= request.slots { return tried }
         }
         var lanes: [(number: Int64, want: Int, hasRoom: Bool)] = []
         for (number, lane) in known.lanes where lane.isOpen(to: home) {
@@ -36,7 +43,7 @@ extension Writer {
         lanes.sort { $0.number < $1.number }
         let found = try candidates(lanes)
         let selected = select(found, claimable, request, room)
-        return try start(selected, holder, now: now)
+        return Claim(jobs: try start(selected, holder, now: now))
     }
 
     // MARK: Selecting
@@ -137,12 +144,16 @@ extension Writer {
     private func startTrials(
         _ request: ClaimRequest, _ room: inout ClaimRoom, _ claimable: inout [Int64: Int], _ holder: HolderID,
         home: String, now: Timestamp
-    ) throws(PostgresError) -> [ClaimedJob] {
-        var claimed: [ClaimedJob] = []
+    ) throws(PostgresError) -> Claim {
+        var claim = Claim()
         let moment = time.steady.moment
         // A job on trial is a suspect.
-        while claimed.count < request.slots, room.admitsSuspects, let next = memory.trials.next(now: moment) {
+        while claim.jobs.count < request.slots, room.admitsSuspects, let next = memory.trials.next(now: moment) {
             let row = try run(Statements.trial, .job(next)).first
+            if row == nil, try run(Statements.isReady, .job(next)).count > 0 {
+                claim.isTrialLocked = true
+                break
+            }
             // The job is no longer ready, its queue is paused or full, or its worker or this daemon cannot run it. Other
             // jobs must not wait for it.
             guard let row, case let lane = try lane(row.integer(0)), claimable[lane.queue] ?? 0 > 0,
@@ -154,10 +165,10 @@ extension Writer {
             memory.trials.begin(now: moment)
             room.take(lane)
             claimable[lane.queue, default: 0] -= 1
-            claimed += try start(
+            claim.jobs += try start(
                 [Candidate(job: next, lane: lane, readySince: row.timestamp(1))], holder, now: now)
         }
-        return claimed
+        return claim
     }
 
     private func start(
@@ -215,6 +226,7 @@ extension Writer {
         static let ranges = Statement("SELECT first, below FROM halyard.range WHERE NOT is_dropped ORDER BY first")
         static let trial = Statement(
             "SELECT lane, steady_ms FROM halyard.ready WHERE job = $1::bigint FOR UPDATE SKIP LOCKED")
+        static let isReady = Statement("SELECT 1 FROM halyard.ready WHERE job = $1::bigint")
         static let start = start(from: "job")
 
         /// Naming a partition is safe: a partition with an open job is not dropped.

@@ -21,7 +21,9 @@ extension Writer {
         }
         var claimed: [ClaimedJob] = []
         if life.isAlive, life.drainedAt == nil, let claim {
-            claimed = try self.claim(claim, holder, shares: shares, home: life.identity, now: now)
+            let answer = try self.claim(claim, holder, shares: shares, home: life.identity, now: now)
+            claimed = answer.jobs
+            if answer.isTrialLocked { nextDueAt = min(nextDueAt ?? now + Self.lockedPause, now + Self.lockedPause) }
             try storeFloors(claimed: claimed.count)
         }
         // When a trial ends, the jobs that it held back may start, although no job becomes due then.
@@ -34,7 +36,7 @@ extension Writer {
     }
 
     private static let longestWait = Duration.seconds(15)
-    /// How long to wait before looking again at due jobs that are locked.
+    /// How long to wait before looking again at jobs that are locked.
     private static let lockedPause = Duration.milliseconds(100)
 
     /// The earlier of the next calendar time and the end of the next wait, both on the current wall clock.
