@@ -39,6 +39,10 @@ extension Migration {
         );
         CREATE INDEX tally_fold_txid ON halyard.tally_fold (txid);
 
+        -- No fold has a number above this one. A sequence, so that transactions see it that have one snapshot for all their
+        -- statements.
+        CREATE SEQUENCE halyard.folded MINVALUE 0 START 0;
+
         CREATE FUNCTION halyard.tally(of bigint)
         RETURNS TABLE (at_ms bigint, blocked bigint, scheduled bigint, ready bigint, running bigint,
                        succeeded bigint, failed bigint, cancelled bigint, skipped bigint)
@@ -70,11 +74,17 @@ extension Migration {
         DECLARE
             floor bigint;
             behind bigint;
+            since bigint;
         BEGIN
+            -- Earlier folds have deleted every change before the last one's number. The search for changes begins there: it
+            -- would pass all deleted rows that cannot be removed while an old snapshot is held.
+            SELECT coalesce(max(fold.txid), 0) INTO since FROM halyard.tally_fold AS fold WHERE fold.subject = of;
             -- Every transaction that changes counts holds the lock of those that add jobs. So all those below floor that
             -- hold it no longer have ended, and the statements below see what they have written. An open transaction of
             -- another program does not matter: once it has the lock, it counts from the newest number.
             floor := pg_snapshot_xmax(pg_current_snapshot())::text::bigint;
+            -- Before the locks are read: a transaction whose lock is not among them reads this number later.
+            PERFORM setval('halyard.folded', greatest(last_value, floor)) FROM halyard.folded;
             SELECT max(below) INTO behind
             FROM   (SELECT (floor % 4294967296 - xact.transactionid::text::bigint + 4294967296) % 4294967296 AS below
                     FROM   pg_locks AS adding
@@ -108,15 +118,20 @@ extension Migration {
                                                     WHERE fold.subject = of), 0)) AS part
             HAVING count(*) > 0
             ON CONFLICT DO NOTHING;
-            DELETE FROM halyard.tally_change AS change WHERE change.subject = of AND change.txid < floor;
-            DELETE FROM halyard.tally_fold AS fold WHERE fold.subject = of AND fold.txid < floor;
+            DELETE FROM halyard.tally_change AS change
+            WHERE  change.subject = of AND change.txid >= since AND change.txid < floor;
+            -- Two that fold at the same time leave two sums; the next one deletes both.
+            DELETE FROM halyard.tally_fold AS fold
+            WHERE  fold.subject = of AND fold.txid >= since - 100000 AND fold.txid < floor;
         END $$;
         """
 
     /// The number of a transaction that counts jobs, for `tally_change`. One of another program may have its own number
     /// since before the last fold, which then would not count it: it takes the newest number, of a snapshot newer than its
-    /// lock.
+    /// lock. If its snapshot is as old as the transaction, it takes the number of the last fold.
     static let countedTransaction = """
-        greatest(pg_current_xact_id()::text::bigint, pg_snapshot_xmax(pg_current_snapshot())::text::bigint)
+        greatest(pg_current_xact_id()::text::bigint, pg_snapshot_xmax(pg_current_snapshot())::text::bigint,
+                 CASE WHEN current_setting('transaction_isolation') IN ('repeatable read', 'serializable')
+                      THEN (SELECT last_value FROM halyard.folded) END)
         """
 }

@@ -54,6 +54,7 @@ extension Writer {
     func rebaseFolds() throws(PostgresError) {
         try run(Statements.deleteOlder)
         try run(Statements.rebase)
+        try run(Statements.rebaseLast)
         memory.areFoldsRebased = true
     }
 
@@ -71,6 +72,12 @@ extension Writer {
             UPDATE halyard.tally_fold
             SET    txid = 0
             WHERE  txid > pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+            """)
+        static let rebaseLast = Statement(
+            """
+            SELECT setval('halyard.folded', 0)
+            FROM   halyard.folded
+            WHERE  last_value > pg_snapshot_xmax(pg_current_snapshot())::text::bigint
             """)
         static let write = Statement(
             """
