@@ -6,10 +6,11 @@ import Synchronization
 
 /// A job store in a PostgreSQL database, which several daemons may share.
 ///
-/// The writes of all callers use one connection on its own thread and share commits (``CommitLoop``). Requests that
-/// affect very many rows use another one, so that other writes do not wait for them; the server keeps them apart. Lives
-/// are renewed on one of their own, reads use two more, and one keeps tables small. Each connection is made when it is
-/// first used.
+/// Each connection is used by one thread, and is made when it is first used. Most writes use one connection and share
+/// commits (``CommitLoop``). Enqueues of some jobs together use another one, so that the server can insert jobs and end
+/// others at the same time; fewer jobs cost less in a shared commit. Requests that affect very many rows use a third
+/// one, so that other writes do not wait for them. Lives are renewed on one of their own, reads use two more, and one
+/// keeps tables small.
 public final class PostgresJobStore: JobStore {
     /// The server for people: host, port and database.
     public let server: String
@@ -17,6 +18,8 @@ public final class PostgresJobStore: JobStore {
     public let identity: String
 
     private let writing: RequestThread<Writer>
+    /// The thread for enqueues of ``someRows`` and more.
+    private let enqueueing: RequestThread<Writer>
     /// The thread for writes that affect very many rows.
     let bulk: RequestThread<Writer>
     /// The thread that renews lives.
@@ -35,18 +38,21 @@ public final class PostgresJobStore: JobStore {
     /// The cancellation requests that a renewal has reported.
     private let reported = Mutex(Set<Lease>())
 
+    /// The number of rows from which on an enqueue shares no commit with the ends of jobs.
+    private static let someRows = 50
     /// The number of rows from which on a request is carried out on its own connection.
     private static let manyRows = 2000
 
     init(
-        server: String, identity: String, writing: RequestThread<Writer>, bulk: RequestThread<Writer>,
-        lives: RequestThread<LifeKeeper>, reading: RequestThread<Reader>, listing: RequestThread<Reader>,
-        rotating: RotationThread, listener: Listener?, observers: Observers, offset: ClockOffset?, health: WriteHealth,
-        onRescue: @escaping @Sendable () -> Void
+        server: String, identity: String, writing: RequestThread<Writer>, enqueueing: RequestThread<Writer>,
+        bulk: RequestThread<Writer>, lives: RequestThread<LifeKeeper>, reading: RequestThread<Reader>,
+        listing: RequestThread<Reader>, rotating: RotationThread, listener: Listener?, observers: Observers,
+        offset: ClockOffset?, health: WriteHealth, onRescue: @escaping @Sendable () -> Void
     ) {
         self.server = server
         self.identity = identity
         self.writing = writing
+        self.enqueueing = enqueueing
         self.bulk = bulk
         self.lives = lives
         self.reading = reading
@@ -93,6 +99,7 @@ public final class PostgresJobStore: JobStore {
         await lives.close()
         await rotating.close()
         await bulk.close()
+        await enqueueing.close()
         await writing.close()
         await listener?.close()
     }
@@ -172,7 +179,7 @@ public final class PostgresJobStore: JobStore {
 
     public func enqueue(_ graphs: [NewGraph], now: Timestamp) async throws(StoreError) -> [EnqueueOutcome] {
         let weight = graphs.reduce(0) { $0 + $1.weight }
-        let thread = weight > Self.manyRows ? bulk : writing
+        let thread = weight > Self.manyRows ? bulk : weight >= Self.someRows ? enqueueing : writing
         return try await withUnsafeContinuation {
             (continuation: UnsafeContinuation<Result<[EnqueueOutcome], StoreError>, Never>) in
             thread.put(EnqueueRequest(graphs, now: now, continuation))

@@ -56,12 +56,14 @@ extension PostgresJobStore {
             to: url, name: "halyard lives", options: options, answerTimeout: LifeKeeper.answerTimeout(of: options),
             connectTimeout: LifeKeeper.connectTimeout(of: options))
         let keeper = LifeKeeper(Reader(lives, clock: clock), length: options.lifeLength)
+        let enqueues = Link(to: url, name: "halyard enqueues", options: options, answerTimeout: answerTimeout)
+        enqueues.mustBeDurable = true
         let bulk = Link(to: url, name: "halyard bulk", options: options)
         bulk.mustBeDurable = true
         let rotor = Rotor(Link(to: url, name: "halyard rotation", options: options), options: options)
         return PostgresJobStore(
             server: server, identity: identity, writing: try writer(link, "halyard-writer", health),
-            bulk: try writer(bulk, "halyard-bulk"),
+            enqueueing: try writer(enqueues, "halyard-enqueue"), bulk: try writer(bulk, "halyard-bulk"),
             lives: try RequestThread(
                 named: "halyard-lives", Handover(LifeRequestLoop(keeper, server: server))),
             reading: try reader("halyard-reader", answerTimeout: answerTimeout),
