@@ -31,8 +31,10 @@ public struct Argument: Sendable {
         return Argument(bytes: array.bytes)
     }
 
-    /// A `bigint[]` with NULLs.
+    /// A `bigint[]` with NULLs. Empty if all are NULL: `unnest` of several arrays and a subscript give the same NULLs, at
+    /// less cost.
     public static func integers(_ values: [Int64?]) -> Argument {
+        if values.allSatisfy({ $0 == nil }) { return integers([Int64]()) }
         var array = ArrayBytes(element: bigint, count: values.count, hasNulls: true, bytesPerElement: 12)
         for value in values {
             if let value { array.append(value) } else { array.appendNull() }
@@ -45,14 +47,16 @@ public struct Argument: Sendable {
         utf8s(values.map { Array($0.utf8) })
     }
 
-    /// A `text[]` with NULLs.
+    /// A `text[]` with NULLs. Empty if all are NULL.
     public static func texts(_ values: [String?]) -> Argument {
         utf8s(values.map { $0.map { Array($0.utf8) } })
     }
 
-    /// A `text[]` whose elements are already UTF-8; nil for NULL.
+    /// A `text[]` whose elements are already UTF-8; nil for NULL. Empty if all are NULL.
     public static func utf8s(_ values: [[UInt8]?]) -> Argument {
-        var array = ArrayBytes(element: text, count: values.count, hasNulls: true, bytesPerElement: 36)
+        let count = values.allSatisfy { $0 == nil } ? 0 : values.count
+        var array = ArrayBytes(element: text, count: count, hasNulls: true, bytesPerElement: 36)
+        if count == 0 { return Argument(bytes: array.bytes) }
         for value in values {
             if let value { array.append(value) } else { array.appendNull() }
         }
