@@ -100,7 +100,7 @@ import Testing
         await store.close()
     }
 
-    /// Without its trial, it would start together with others, and might crash the daemon with them again.
+    /// A job without its trial would start together with others, and might crash the daemon with them again.
     @Test func aLockedJobKeepsItsTrial() async throws {
         let new = NewGraph(isGraph: false, jobs: [NewJob(definition: step)])
         _ = try await store.enqueue([new, new], now: now)

@@ -83,7 +83,7 @@ extension Migration {
             -- hold it no longer have ended, and the statements below see what they have written. An open transaction of
             -- another program does not matter: once it has the lock, it counts from the newest number.
             floor := pg_snapshot_xmax(pg_current_snapshot())::text::bigint;
-            -- Before the locks are read: a transaction whose lock is not among them reads this number later.
+            -- The number is set before the locks are read: a transaction whose lock is not among them reads it later.
             PERFORM setval('halyard.folded', greatest(last_value, floor)) FROM halyard.folded;
             SELECT max(below) INTO behind
             FROM   (SELECT (floor % 4294967296 - xact.transactionid::text::bigint + 4294967296) % 4294967296 AS below
