@@ -125,6 +125,23 @@ struct RotationTests {
         await daemon.store.close()
     }
 
+    /// Two folds at once could set the largest number of all folds back.
+    @Test func oneFoldRunsAtATime() async throws {
+        let daemon = try await start()
+        _ = try await enqueue([NewJob(definition: daemon.step)], on: daemon.store)
+        let fold = "SELECT halyard.fold_tally(subject) FROM halyard.tally_change"
+        func changes() throws -> String { try admin.run("SELECT count(*) FROM halyard.tally_change")[0].string(0) }
+        let other = try Connection(to: database.url)
+        try other.run("BEGIN; SELECT halyard.fold_tally(0)")
+        try admin.run(fold)
+        #expect(try changes() != "0")
+        try other.run("COMMIT")
+        try admin.run(fold)
+        #expect(try changes() == "0")
+        #expect(try await daemon.store.counts()[.ready] == 1)
+        await daemon.store.close()
+    }
+
     // MARK: Work
 
     private static let bytes = 100_000

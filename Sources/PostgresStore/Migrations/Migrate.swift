@@ -164,6 +164,8 @@ enum AdvisoryLock {
     static let ranges = migration + 5
     /// Held by a transaction that adds a range of history for its own jobs, until it ends.
     static let preparing = migration + 6
+    /// Held by a transaction that folds counts, until it ends.
+    static let folding = migration + 7
     /// The first half of the locks of identities, held while a life begins; the second half is a hash of the identity.
     static let identity = life + 1
     /// The first half of the locks of lives; the second half is the number of the life.

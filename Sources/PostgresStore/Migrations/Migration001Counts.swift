@@ -39,8 +39,8 @@ extension Migration {
         );
         CREATE INDEX tally_fold_txid ON halyard.tally_fold (txid);
 
-        -- No fold has a number above this one. A sequence, so that transactions see it that have one snapshot for all their
-        -- statements.
+        -- The largest number that a fold has read. Transactions with one snapshot for all their statements see the current
+        -- value too, since a sequence has no versions.
         CREATE SEQUENCE halyard.folded MINVALUE 0 START 0;
 
         CREATE FUNCTION halyard.tally(of bigint)
@@ -76,15 +76,18 @@ extension Migration {
             behind bigint;
             since bigint;
         BEGIN
-            -- Earlier folds have deleted every change before the last one's number. The search for changes begins there: it
-            -- would pass all deleted rows that cannot be removed while an old snapshot is held.
+            -- One fold runs at a time, so that the number only grows. A call during another fold does nothing: a later one
+            -- folds the changes.
+            IF NOT pg_try_advisory_xact_lock(\(AdvisoryLock.folding)) THEN RETURN; END IF;
+            -- The last fold has deleted all changes before its number. A search from the first change would pass all deleted
+            -- rows that a held snapshot keeps.
             SELECT coalesce(max(fold.txid), 0) INTO since FROM halyard.tally_fold AS fold WHERE fold.subject = of;
             -- Every transaction that changes counts holds the lock of those that add jobs. So all those below floor that
             -- hold it no longer have ended, and the statements below see what they have written. An open transaction of
             -- another program does not matter: once it has the lock, it counts from the newest number.
             floor := pg_snapshot_xmax(pg_current_snapshot())::text::bigint;
             -- The number is set before the locks are read: a transaction whose lock is not among them reads it later.
-            PERFORM setval('halyard.folded', greatest(last_value, floor)) FROM halyard.folded;
+            PERFORM setval('halyard.folded', floor) FROM halyard.folded WHERE last_value < floor;
             SELECT max(below) INTO behind
             FROM   (SELECT (floor % 4294967296 - xact.transactionid::text::bigint + 4294967296) % 4294967296 AS below
                     FROM   pg_locks AS adding
@@ -99,36 +102,29 @@ extension Migration {
             -- Later transactions have larger numbers; their distance wraps around.
             WHERE  below < 2147483648;
             floor := floor - coalesce(behind, 0);
+            IF floor <= since THEN RETURN; END IF;
             INSERT INTO halyard.tally_fold (subject, txid, at_ms, blocked, scheduled, ready, running, succeeded, failed,
                                             cancelled, skipped)
             SELECT of, floor, coalesce(max(at_ms), 0), sum(blocked), sum(scheduled), sum(ready), sum(running),
                    sum(succeeded), sum(failed), sum(cancelled), sum(skipped)
-            FROM   (SELECT last.*
-                    FROM   (SELECT   subject, txid, at_ms, blocked, scheduled, ready, running, succeeded, failed, cancelled,
-                                     skipped
-                            FROM     halyard.tally_fold AS fold
-                            WHERE    fold.subject = of
-                            ORDER BY fold.txid DESC
-                            LIMIT    1) AS last
+            FROM   (SELECT at_ms, blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped
+                    FROM   halyard.tally_fold AS fold
+                    WHERE  fold.subject = of AND fold.txid = since
                     UNION ALL
-                    SELECT subject, txid, at_ms, blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped
+                    SELECT at_ms, blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped
                     FROM   halyard.tally_change AS change
-                    WHERE  change.subject = of AND change.txid < floor
-                    AND    change.txid >= coalesce((SELECT max(fold.txid) FROM halyard.tally_fold AS fold
-                                                    WHERE fold.subject = of), 0)) AS part
-            HAVING count(*) > 0
-            ON CONFLICT DO NOTHING;
+                    WHERE  change.subject = of AND change.txid >= since AND change.txid < floor) AS part
+            HAVING count(*) > 0;
             DELETE FROM halyard.tally_change AS change
             WHERE  change.subject = of AND change.txid >= since AND change.txid < floor;
-            -- Two that fold at the same time leave two sums; the next one deletes both.
             DELETE FROM halyard.tally_fold AS fold
-            WHERE  fold.subject = of AND fold.txid >= since - 100000 AND fold.txid < floor;
+            WHERE  fold.subject = of AND fold.txid >= since AND fold.txid < floor;
         END $$;
         """
 
     /// The number of a transaction that counts jobs, for `tally_change`. One of another program may have its own number
     /// since before the last fold, which then would not count it: it takes the newest number, of a snapshot newer than its
-    /// lock. If its snapshot is as old as the transaction, it takes the number of the last fold.
+    /// lock. If its only snapshot is older, it takes the largest number of all folds.
     static let countedTransaction = """
         greatest(pg_current_xact_id()::text::bigint, pg_snapshot_xmax(pg_current_snapshot())::text::bigint,
                  CASE WHEN current_setting('transaction_isolation') IN ('repeatable read', 'serializable')

@@ -52,13 +52,23 @@ extension Writer {
     /// changes to come would count as folded already. A sum contains all changes before its number, and those were
     /// deleted with it, so whatever changes are left come after the newest sum.
     func rebaseFolds() throws(PostgresError) {
+        memory.areFoldsRebased = true
+        if try run(Statements.isAhead).count == 0 { return }
+        // A fold that has just ended may have set the number. The statements below read the server's number after it.
+        try run(Statements.lockFolds)
         try run(Statements.deleteOlder)
         try run(Statements.rebase)
-        try run(Statements.rebaseLast)
-        memory.areFoldsRebased = true
+        try run(Statements.rebaseFolded)
     }
 
     private enum Statements {
+        static let isAhead = Statement(
+            """
+            SELECT 1
+            FROM   halyard.folded
+            WHERE  last_value > pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+            """)
+        static let lockFolds = Statement("SELECT pg_advisory_xact_lock(\(AdvisoryLock.folding))")
         static let deleteOlder = Statement(
             """
             DELETE FROM halyard.tally_fold AS fold
@@ -73,7 +83,7 @@ extension Writer {
             SET    txid = 0
             WHERE  txid > pg_snapshot_xmax(pg_current_snapshot())::text::bigint
             """)
-        static let rebaseLast = Statement(
+        static let rebaseFolded = Statement(
             """
             SELECT setval('halyard.folded', 0)
             FROM   halyard.folded
