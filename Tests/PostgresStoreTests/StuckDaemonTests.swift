@@ -90,8 +90,7 @@ import Testing
         _ = try await store.enqueue([NewGraph(isGraph: false, jobs: [wait])], now: now)
         let other = try Connection(to: database.url)
         try other.run("BEGIN; SELECT pg_sleep(0.01); SELECT 1 FROM halyard.scheduled FOR UPDATE")
-        let clock = try admin.run("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint::text")
-        let begin = Timestamp(milliseconds: try #require(Int64(clock[0].string(0))))
+        let begin = try serverTime()
         let locked = try await store.exchange([], claim: ClaimRequest(slots: 1), by: me, now: now)
         #expect(locked.claimed.isEmpty)
         #expect(try #require(locked.nextDueAt) >= begin + .milliseconds(100))
@@ -102,6 +101,35 @@ import Testing
 
     /// A job without its trial would start together with others, and might crash the daemon with them again.
     @Test func aLockedJobKeepsItsTrial() async throws {
+        let life = try await crashThreeTimes()
+        let other = try Connection(to: database.url)
+        try other.run("BEGIN; SELECT 1 FROM halyard.ready FOR UPDATE")
+        let begin = try serverTime()
+        let locked = try await store.exchange([], claim: ClaimRequest(slots: 9), by: life, now: now)
+        #expect(locked.claimed.isEmpty)
+        #expect(try #require(locked.nextDueAt) >= begin + .milliseconds(100))
+        try other.run("ROLLBACK")
+        #expect(try await store.exchange([], claim: ClaimRequest(slots: 9), by: life, now: now).claimed.count == 1)
+        await store.close()
+    }
+
+    @Test func aLockedJobThatCannotStartHoldsUpNoOther() async throws {
+        let life = try await crashThreeTimes()
+        let other = try Connection(to: database.url)
+        try other.run("BEGIN; SELECT 1 FROM halyard.ready FOR UPDATE")
+        let queues = [QueueChange(name: QueueSettings.defaultName, isPaused: true), QueueChange(name: "other")]
+        for queue in queues { _ = try await store.change(queue, now: now) }
+        _ = try await store.enqueue(
+            [NewGraph(isGraph: false, jobs: [NewJob(definition: step, queue: "other")])], now: now)
+        #expect(try await store.exchange([], claim: ClaimRequest(slots: 9), by: life, now: now).claimed.count == 1)
+        try other.run("ROLLBACK")
+        await store.close()
+    }
+
+    /// Puts two jobs on trial.
+    ///
+    /// - Returns: The life after the last crash.
+    private func crashThreeTimes() async throws -> HolderID {
         let new = NewGraph(isGraph: false, jobs: [NewJob(definition: step)])
         _ = try await store.enqueue([new, new], now: now)
         var life = me
@@ -111,14 +139,12 @@ import Testing
             let request = RescueRequest(maxRescues: 9, after: .crashed(cause: "a test"))
             _ = try await store.rescue(request, by: life, now: now)
         }
-        let other = try Connection(to: database.url)
-        try other.run("BEGIN; SELECT 1 FROM halyard.ready FOR UPDATE")
-        let locked = try await store.exchange([], claim: ClaimRequest(slots: 9), by: life, now: now)
-        #expect(locked.claimed.isEmpty)
-        #expect(locked.nextDueAt != nil)
-        try other.run("ROLLBACK")
-        #expect(try await store.exchange([], claim: ClaimRequest(slots: 9), by: life, now: now).claimed.count == 1)
-        await store.close()
+        return life
+    }
+
+    private func serverTime() throws -> Timestamp {
+        let clock = try admin.run("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint::text")
+        return Timestamp(milliseconds: try #require(Int64(clock[0].string(0))))
     }
 
     @Test func theServerEndsATransactionWhoseDaemonIsSilent() async throws {

@@ -9,7 +9,8 @@
 /// - I3: Trials come before every other job, and no other job starts while a trial is pending or in progress. A claim
 ///   that wants no suspects (``ClaimRequest/suspects``) leaves the pending trials out.
 /// - I4: A trial ends with its attempt, or after a limit that doubles with every further crash. A job that outlasts its
-///   limit keeps running and no longer prevents others from starting.
+///   limit keeps running and no longer prevents others from starting. A trial that cannot begin yet is postponed for at
+///   most the same time.
 /// - I5: The job that started last is tried first. Either it was on trial when the process crashed, or it is the most
 ///   likely cause. After the third crash the first trial runs alone, so a further crash proves that its job is the
 ///   cause.
@@ -58,6 +59,8 @@ public struct CrashTrials: Sendable {
     /// The pending trials in reverse order, so that removing the next one is cheap.
     private var pending: [Trial] = []
     private var underWay: [JobID: UnderWay] = [:]
+    /// The job whose trial was postponed last, and since when.
+    private var postponed: (job: JobID, since: Timestamp)?
 
     /// Creates an empty set of trials.
     public init() {}
@@ -90,6 +93,20 @@ public struct CrashTrials: Sendable {
 
     /// Skips the trial of the job that ``next(now:)`` returned, because the job cannot start now.
     public mutating func skip() { _ = pending.popLast() }
+
+    /// Postpones the trial of the job that ``next(now:)`` returned, because another transaction has locked the job. Skips
+    /// the trial instead if it was postponed first longer than its limit ago.
+    ///
+    /// - Returns: Whether other jobs must still wait for the trial.
+    public mutating func postpone(now: Timestamp) -> Bool {
+        guard let trial = pending.last else { return false }
+        if postponed?.job != trial.job { postponed = (trial.job, now) }
+        guard let postponed, postponed.since + trial.limit > now else {
+            skip()
+            return false
+        }
+        return true
+    }
 
     /// Ends the trial of the job, if it is on trial. Call it when an attempt of the job has ended.
     public mutating func ended(_ job: JobID) { underWay[job] = nil }

@@ -149,11 +149,8 @@ extension Writer {
         let moment = time.steady.moment
         // A job on trial is a suspect.
         while claim.jobs.count < request.slots, room.admitsSuspects, let next = memory.trials.next(now: moment) {
-            let row = try run(Statements.trial, .job(next)).first
-            if row == nil, try run(Statements.isReady, .job(next)).count > 0 {
-                claim.isTrialLocked = true
-                break
-            }
+            let free = try run(Statements.lockTrial, .job(next)).first
+            let row = if let free { free } else { try run(Statements.trial, .job(next)).first }
             // The job is no longer ready, its queue is paused or full, or its worker or this daemon cannot run it. Other
             // jobs must not wait for it.
             guard let row, case let lane = try lane(row.integer(0)), claimable[lane.queue] ?? 0 > 0,
@@ -161,6 +158,10 @@ extension Writer {
             else {
                 memory.trials.skip()
                 continue
+            }
+            if free == nil {
+                claim.isTrialLocked = memory.trials.postpone(now: moment)
+                if claim.isTrialLocked { break } else { continue }
             }
             memory.trials.begin(now: moment)
             room.take(lane)
@@ -224,9 +225,9 @@ extension Writer {
 
     private enum Statements {
         static let ranges = Statement("SELECT first, below FROM halyard.range WHERE NOT is_dropped ORDER BY first")
-        static let trial = Statement(
+        static let trial = Statement("SELECT lane, steady_ms FROM halyard.ready WHERE job = $1::bigint")
+        static let lockTrial = Statement(
             "SELECT lane, steady_ms FROM halyard.ready WHERE job = $1::bigint FOR UPDATE SKIP LOCKED")
-        static let isReady = Statement("SELECT 1 FROM halyard.ready WHERE job = $1::bigint")
         static let start = start(from: "job")
 
         /// Naming a partition is safe: a partition with an open job is not dropped.

@@ -23,7 +23,8 @@ extension Writer {
         if life.isAlive, life.drainedAt == nil, let claim {
             let answer = try self.claim(claim, holder, shares: shares, home: life.identity, now: now)
             claimed = answer.jobs
-            if answer.isTrialLocked { nextDueAt = min(nextDueAt ?? now + Self.lockedPause, now + Self.lockedPause) }
+            let nextLook = answer.isTrialLocked ? now + Self.lockedPause : nil
+            nextDueAt = [nextDueAt, nextLook].compactMap(\.self).min()
             try storeFloors(claimed: claimed.count)
         }
         // When a trial ends, the jobs that it held back may start, although no job becomes due then.

@@ -70,6 +70,24 @@ import Testing
         #expect(trials.report(now: start) == nil)
     }
 
+    /// I4
+    @Test func aTrialIsPostponedAtMostForItsLimit() {
+        var trials = trials(afterCrashes: [3, 3])
+        /// The job of the next trial, and whether it is still postponed, this number of seconds after the start.
+        func postpone(after seconds: Double) -> (job: Int64?, isPostponed: Bool) {
+            let now = start + .seconds(seconds)
+            return (trials.next(now: now)?.rawValue, trials.postpone(now: now))
+        }
+        #expect(postpone(after: 0) == (2, true))
+        #expect(postpone(after: 29.999) == (2, true))
+        #expect(postpone(after: 30) == (2, false))
+        // The next trial has its own limit.
+        #expect(postpone(after: 30) == (1, true))
+        #expect(postpone(after: 60) == (1, false))
+        #expect(postpone(after: 60) == (nil, false))
+        #expect(trials.isEmpty)
+    }
+
     @Test func endlessCrashesStillGiveALimit() {
         #expect(CrashTrials.Trial(of: JobID(1), afterCrashes: .max)?.limit == .seconds(15 << 16))
     }
