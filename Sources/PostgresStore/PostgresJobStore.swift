@@ -18,7 +18,7 @@ public final class PostgresJobStore: JobStore {
     public let identity: String
 
     private let writing: RequestThread<Writer>
-    /// The thread for enqueues of ``someRows`` and more.
+    /// The thread for enqueues of ``someWeight`` and more.
     private let enqueueing: RequestThread<Writer>
     /// The thread for writes that affect very many rows.
     let bulk: RequestThread<Writer>
@@ -38,10 +38,10 @@ public final class PostgresJobStore: JobStore {
     /// The cancellation requests that a renewal has reported.
     private let reported = Mutex(Set<Lease>())
 
-    /// The number of rows from which on an enqueue shares no commit with the ends of jobs.
-    private static let someRows = 50
-    /// The number of rows from which on a request is carried out on its own connection.
-    private static let manyRows = 2000
+    /// The weight from which on an enqueue shares no commit with the ends of jobs.
+    private static let someWeight = 50
+    /// The weight above which a request is one that affects very many rows.
+    private static let manyWeight = 2000
 
     init(
         server: String, identity: String, writing: RequestThread<Writer>, enqueueing: RequestThread<Writer>,
@@ -114,7 +114,7 @@ public final class PostgresJobStore: JobStore {
     private func write<Value: Sendable>(
         weight: Int = 1, _ body: @escaping @Sendable (Writer) throws(PostgresError) -> Value
     ) async throws(StoreError) -> Value {
-        try await (weight > Self.manyRows ? bulk : writing).perform(weight: weight, body)
+        try await (weight > Self.manyWeight ? bulk : writing).perform(weight: weight, body)
     }
 
     // MARK: Holders
@@ -179,7 +179,7 @@ public final class PostgresJobStore: JobStore {
 
     public func enqueue(_ graphs: [NewGraph], now: Timestamp) async throws(StoreError) -> [EnqueueOutcome] {
         let weight = graphs.reduce(0) { $0 + $1.weight }
-        let thread = weight > Self.manyRows ? bulk : weight >= Self.someRows ? enqueueing : writing
+        let thread = weight > Self.manyWeight ? bulk : weight >= Self.someWeight ? enqueueing : writing
         return try await withUnsafeContinuation {
             (continuation: UnsafeContinuation<Result<[EnqueueOutcome], StoreError>, Never>) in
             thread.put(EnqueueRequest(graphs, now: now, continuation))

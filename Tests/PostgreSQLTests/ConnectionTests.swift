@@ -31,6 +31,17 @@ import Testing
             [.integers([7, nil, 9]), .texts(["", nil, "x"] as [String?])])
         #expect(elements.map { $0.optionalInteger(0) } == [7, nil, 9])
         #expect(elements.map { $0.optionalString(1) } == ["", nil, "x"])
+        // Arrays of NULLs are sent as empty arrays.
+        let nulls = try connection.run(
+            Statement(
+                """
+                SELECT a, b, c, ($2::bigint[])[a], cardinality($2::bigint[]), cardinality($3::text[])
+                FROM   unnest($1::bigint[], $2::bigint[], $3::text[]) AS t (a, b, c)
+                """),
+            [.integers([1, 2] as [Int64]), .integers([nil, nil]), .texts([nil, nil])])
+        #expect(nulls.map { $0.integer(0) } == [1, 2])
+        #expect(nulls.map { row in (1...3).allSatisfy { row.isNull($0) } } == [true, true])
+        #expect(nulls.map { [$0.integer(4), $0.integer(5)] } == [[0, 0], [0, 0]])
         #expect(
             try connection.run(Statement("SELECT count(*) FROM unnest($1::bigint[])"), [.integers([Int64]())])[0]
                 .integer(0) == 0)

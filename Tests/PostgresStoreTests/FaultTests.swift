@@ -295,6 +295,25 @@ import Testing
         await store.close()
     }
 
+    @Test func manyJobsAreEnqueuedWhileAnEndWaits() async throws {
+        _ = try await enqueue()
+        let lease = try #require(try await claim().first).lease
+        let other = try Connection(to: database.url)
+        try other.run("BEGIN; SELECT 1 FROM halyard.running FOR UPDATE")
+        let (open, me, start) = (store, holder, now)
+        let end = AttemptEnd(lease: lease, ending: .succeeded(JSONText(trusted: Array("1".utf8))))
+        async let answer = open.exchange([end], claim: nil, by: me, now: start)
+        let waits =
+            "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        while try admin.run(waits).count == 0 { await Task.yield() }
+        let graph = NewGraph(isGraph: false, jobs: [NewJob(definition: step)])
+        _ = try await store.enqueue(Array(repeating: graph, count: 50), now: now)
+        #expect(try admin.run(waits).count == 1)
+        try other.run("COMMIT")
+        #expect(try await answer.finished == [.recorded(.succeeded)])
+        await store.close()
+    }
+
     @Test func aTransactionOfABrokenConnectionIsEndedBeforeItsJobsAreRead() async throws {
         // A backend that still holds the lock of the life, as after a cut of the network.
         let zombie = try Connection(to: database.url)

@@ -389,8 +389,10 @@ public protocol JobStore: Sendable {
     /// have changed before.
     var condition: StoreCondition { get }
 
-    /// Calls `observer` after each commit that changed something, in the order of the commits, and once more if the
-    /// store stops by itself. The observation ends when it is cancelled or dropped. `observer` must return quickly and
-    /// must not wait for the store.
+    /// Calls `observer` after each commit that changed something, and once more if the store stops by itself. The
+    /// observation ends when it is cancelled or dropped. `observer` must return quickly and must not wait for the store.
+    ///
+    /// A store with one holder calls it in the order of the commits. One with several connections or daemons may report
+    /// that a job was accepted after it has reported the job's end, so an observer that needs the state reads it.
     func observe(_ observer: @escaping @Sendable (StoreChange) -> Void) -> StoreObservation
 }

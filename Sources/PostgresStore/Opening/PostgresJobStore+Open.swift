@@ -56,7 +56,8 @@ extension PostgresJobStore {
             to: url, name: "halyard lives", options: options, answerTimeout: LifeKeeper.answerTimeout(of: options),
             connectTimeout: LifeKeeper.connectTimeout(of: options))
         let keeper = LifeKeeper(Reader(lives, clock: clock), length: options.lifeLength)
-        let enqueues = Link(to: url, name: "halyard enqueues", options: options, answerTimeout: answerTimeout)
+        let enqueues = Link(
+            to: url, name: "halyard enqueues", options: options, answerTimeout: options.isBrief ? nil : answerTimeout)
         enqueues.mustBeDurable = true
         let bulk = Link(to: url, name: "halyard bulk", options: options)
         bulk.mustBeDurable = true

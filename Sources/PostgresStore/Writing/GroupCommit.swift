@@ -4,7 +4,7 @@ import PostgreSQL
 import StoreParts
 import Synchronization
 
-/// Runs the writes of all callers on one thread and connection. Enqueues that wait together share one transaction and one
+/// Runs the writes of several callers on one thread and connection. Enqueues that wait together share one transaction and one
 /// sync, up to ``maxJobs``.
 ///
 /// Invariants:
@@ -13,8 +13,8 @@ import Synchronization
 ///   runs again in its own transaction. A write that met another transaction is repeated.
 /// - G3: if the connection breaks before COMMIT is answered, each caller is told so (`StoreError.unanswered`), and
 ///   everything remembered is read again.
-/// - G4: observers are notified of each commit once, in order, before its callers resume; after a commit that was not
-///   answered, they are asked to look again.
+/// - G4: observers are notified of each commit of the connection once, in order, before its callers resume; after a commit
+///   that was not answered, they are asked to look again.
 /// - G5: a transaction contains at most one request that waits for rows of other transactions, so that its locks are taken
 ///   in one order. All enqueues count as one, since they are carried out together; those that wait for nothing join any.
 final class CommitLoop: RequestHandler {

@@ -6,7 +6,7 @@ import StoreParts
 /// A thread that carries out requests in order and owns a connection. No other thread uses the connection.
 ///
 /// A thread and not an event source: the statements of a transaction depend on each other's answers, so an event loop
-/// would switch threads for each of them and gain nothing. Connections are few: one or two that write, two that read.
+/// would switch threads for each of them and gain nothing. A store has only seven such threads.
 final class RequestThread<Resource>: Sendable {
     private let mailbox = Mailbox<any Request<Resource>>()
     private let closed = Latch<Void>()
