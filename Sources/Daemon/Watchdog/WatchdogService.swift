@@ -59,13 +59,13 @@ struct WatchdogService: Service {
         await withTaskGroup(of: Bool?.self) { group in
             let begin = ContinuousClock.now
             group.addTask { await proveProgress() }
-            group.addTask { await elapse(interval / 4) }
+            group.addTask { await elapse(interval / 8) }
             while let proof = await group.next() {
                 if let proof {
                     group.cancelAll()
                     return proof
                 }
-                group.addTask { await elapse(interval / 4) }
+                group.addTask { await elapse(interval / 8) }
                 guard awaitsServer(), .now - begin < serverPatience else { continue }
                 hang.expectEnd(within: interval * 3 / 8, whatHangs)
                 notifier.send(.watchdog)

@@ -119,7 +119,7 @@ import Testing
         let bed = try TestBed()
         let (barrier, heard) = (Barrier(), bed.notifications.heard)
         barrier.close()
-        var watchdog = service(bed, interval: .seconds(8), whatHangs: { "the database does not respond" }) {
+        var watchdog = service(bed, interval: .seconds(16), whatHangs: { "the database does not respond" }) {
             await barrier.pass()
             return false
         }
