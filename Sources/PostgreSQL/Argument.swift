@@ -31,8 +31,8 @@ public struct Argument: Sendable {
         return Argument(bytes: array.bytes)
     }
 
-    /// A `bigint[]` with NULLs. Empty if all are NULL: `unnest` of several arrays and a subscript give the same NULLs, at
-    /// less cost.
+    /// A `bigint[]` with NULLs. Empty if all are NULL: a subscript, and `unnest` together with an array of full length,
+    /// give the same NULLs at less cost.
     public static func integers(_ values: [Int64?]) -> Argument {
         if values.allSatisfy({ $0 == nil }) { return integers([Int64]()) }
         var array = ArrayBytes(element: bigint, count: values.count, hasNulls: true, bytesPerElement: 12)

@@ -7,10 +7,10 @@ import Synchronization
 /// A job store in a PostgreSQL database, which several daemons may share.
 ///
 /// Each connection is used by one thread, and is made when it is first used. Most writes use one connection and share
-/// commits (``CommitLoop``). Enqueues of some jobs together use another one, so that the server can insert jobs and end
-/// others at the same time; fewer jobs cost less in a shared commit. Requests that affect very many rows use a third
-/// one, so that other writes do not wait for them. Lives are renewed on one of their own, reads use two more, and one
-/// keeps tables small.
+/// commits (``CommitLoop``). Enqueues of about 50 to 2,000 jobs use another one, so that the server can insert jobs and
+/// end others at the same time; fewer jobs cost less in a shared commit. Requests that affect very many rows use a
+/// third one, so that other writes do not wait for them. Lives are renewed on one of their own, reads use two more, and
+/// one keeps tables small. One more receives the notifications of other stores.
 public final class PostgresJobStore: JobStore {
     /// The server for people: host, port and database.
     public let server: String
@@ -18,7 +18,7 @@ public final class PostgresJobStore: JobStore {
     public let identity: String
 
     private let writing: RequestThread<Writer>
-    /// The thread for enqueues of ``someWeight`` and more.
+    /// The thread for enqueues from ``someWeight`` to ``manyWeight``.
     private let enqueueing: RequestThread<Writer>
     /// The thread for writes that affect very many rows.
     let bulk: RequestThread<Writer>
@@ -104,8 +104,8 @@ public final class PostgresJobStore: JobStore {
         await listener?.close()
     }
 
-    /// Whether the last write failed, and no job caused it. If so, jobs that this process has ended may be running in the
-    /// database.
+    /// Whether the last write failed for a reason outside of the jobs. If so, the database may still show jobs as
+    /// running that have ended in this process.
     public var lastWriteFailed: Bool { health.lastFailed.load(ordering: .relaxed) }
 
     public let capabilities = StoreCapabilities(holders: .many)

@@ -61,7 +61,7 @@ extension DaemonLimit: ParsedArgument {
     init?(argument: String) { self.init(text: argument) }
 
     static func remedy(for text: String) -> String {
-        "give a whole number, such as 4, or \(unlimitedName) for no such limit"
+        "give a whole number, such as 4, or \(unlimitedName) to remove this limit"
     }
 }
 

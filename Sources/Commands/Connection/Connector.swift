@@ -69,7 +69,7 @@ struct Connector {
                 }
                 throw CommandFailure(
                     .unavailable,
-                    "\(sentence(noDaemon.message)) The last daemon of this machine used a database on a server, and \(database) is older. Start the daemon, or name the database with --database."
+                    "\(sentence(noDaemon.message)) A daemon of this machine has used a database on a server since \(database) was last used. Start the daemon, or name the database with --database."
                 )
             }
             do throws(StoreOpenFailure) {

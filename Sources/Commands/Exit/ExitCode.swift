@@ -28,9 +28,9 @@ public enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
     case inputOutput = 74
     /// The request is not possible now. The same request may be accepted later.
     case temporary = 75
-    /// The socket or a file may not be opened, or the database not be used.
+    /// No permission to open the socket or a file, or to use the database.
     case permission = 77
-    /// The definitions or the configuration were refused, or the database cannot be used.
+    /// The definitions or the configuration were refused, or this release cannot use the database.
     case configuration = 78
     /// The reader of standard output has closed it, as after SIGPIPE.
     case outputClosed = 141
@@ -51,7 +51,7 @@ public enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
         case .inputOutput: "Reading or writing failed; the message says what was kept."
         case .temporary: "Not possible now; the same command may succeed later."
         case .permission: "Permission to open the socket or a file, or to use the database, was denied."
-        case .configuration: "The definitions or the configuration were refused, or the database cannot be used."
+        case .configuration: "The definitions or the configuration were refused, or this release cannot use the database."
         case .outputClosed: "Standard output was closed by its reader."
         }
     }

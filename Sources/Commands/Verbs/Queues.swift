@@ -66,7 +66,7 @@ extension Halyard {
 
             @Option(
                 help: ArgumentHelp(
-                    "How many jobs of the queue one daemon may run at once, at least 1; none for no such limit.",
+                    "How many jobs of the queue one daemon may run at once, at least 1; none to remove this limit.",
                     valueName: "count"), transform: DaemonLimit.read)
             var limitPerDaemon: DaemonLimit?
 
@@ -89,7 +89,7 @@ extension Halyard {
                 }
                 if let limit = limitPerDaemon?.number, !(1...QueueSettings.maxLimit).contains(limit) {
                     throw ValidationError(
-                        "--limit-per-daemon must be 1 to \(QueueSettings.maxLimit), or none for no such limit.")
+                        "--limit-per-daemon must be 1 to \(QueueSettings.maxLimit), or none to remove this limit.")
                 }
                 if let weight, !(1...QueueSettings.maxWeight).contains(weight) {
                     throw ValidationError("--weight must be 1 to \(QueueSettings.maxWeight).")

@@ -9,8 +9,8 @@
 /// - I3: Trials come before every other job, and no other job starts while a trial is pending or in progress. A claim
 ///   that wants no suspects (``ClaimRequest/suspects``) leaves the pending trials out.
 /// - I4: A trial ends with its attempt, or after a limit that doubles with every further crash. A job that outlasts its
-///   limit keeps running and no longer prevents others from starting. A trial that cannot begin yet is postponed for at
-///   most the same time.
+///   limit keeps running and no longer prevents others from starting. A trial whose job another transaction has locked
+///   is postponed for at most its limit.
 /// - I5: The job that started last is tried first. Either it was on trial when the process crashed, or it is the most
 ///   likely cause. After the third crash the first trial runs alone, so a further crash proves that its job is the
 ///   cause.
@@ -94,8 +94,8 @@ public struct CrashTrials: Sendable {
     /// Skips the trial of the job that ``next(now:)`` returned, because the job cannot start now.
     public mutating func skip() { _ = pending.popLast() }
 
-    /// Postpones the trial of the job that ``next(now:)`` returned, because another transaction has locked the job. Skips
-    /// the trial instead if it was postponed first longer than its limit ago.
+    /// Postpones the trial of the job that ``next(now:)`` returned, because another transaction has locked the job.
+    /// Skips the trial instead if it was first postponed at least its limit ago.
     ///
     /// - Returns: Whether other jobs must still wait for the trial.
     public mutating func postpone(now: Timestamp) -> Bool {

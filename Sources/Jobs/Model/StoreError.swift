@@ -90,7 +90,7 @@ extension StoreError: CustomStringConvertible {
         case .identityInUse(let host):
             "A daemon on \(host) has the same daemon-id as this one. If both should run, one home was copied from the other: remove the file daemon-id from one of the two homes, and start that daemon again. If that daemon was this one before its machine was restarted or its home was moved, wait until its lease ends."
         case .moved(let message):
-            "\(message) See the configuration's key database: start the daemon with the database that has the jobs."
+            "\(message) Set the key database in the daemon's configuration to the database that has the jobs now, then start the daemon."
         case .tooManySchedules(let limit):
             "There are already \(limit) schedules, the maximum. Remove or change one."
         case .closed:

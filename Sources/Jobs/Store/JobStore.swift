@@ -392,7 +392,7 @@ public protocol JobStore: Sendable {
     /// Calls `observer` after each commit that changed something, and once more if the store stops by itself. The
     /// observation ends when it is cancelled or dropped. `observer` must return quickly and must not wait for the store.
     ///
-    /// A store with one holder calls it in the order of the commits. One with several connections or daemons may report
-    /// that a job was accepted after it has reported the job's end, so an observer that needs the state reads it.
+    /// A store with one holder calls it in the order of the commits. One with several connections or holders may report
+    /// a job's end first and its acceptance later, so an observer that needs the job's state reads it from the store.
     func observe(_ observer: @escaping @Sendable (StoreChange) -> Void) -> StoreObservation
 }

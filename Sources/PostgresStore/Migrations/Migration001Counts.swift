@@ -39,8 +39,8 @@ extension Migration {
         );
         CREATE INDEX tally_fold_txid ON halyard.tally_fold (txid);
 
-        -- The largest number that a fold has read. Transactions with one snapshot for all their statements see the current
-        -- value too, since a sequence has no versions.
+        -- The largest next transaction number that a fold has read. Transactions with one snapshot for all their
+        -- statements see the current value too, since a sequence has no versions.
         CREATE SEQUENCE halyard.folded MINVALUE 0 START 0;
 
         CREATE FUNCTION halyard.tally(of bigint)
@@ -76,8 +76,8 @@ extension Migration {
             behind bigint;
             since bigint;
         BEGIN
-            -- One fold runs at a time, so that the number only grows. A call during another fold does nothing: a later one
-            -- folds the changes.
+            -- One fold runs at a time, so that `halyard.folded` only grows. A call during another fold does nothing: a
+            -- later one folds the changes.
             IF NOT pg_try_advisory_xact_lock(\(AdvisoryLock.folding)) THEN RETURN; END IF;
             -- The last fold has deleted all changes before its number. A search from the first change would pass all deleted
             -- rows that a held snapshot keeps.
@@ -86,7 +86,8 @@ extension Migration {
             -- hold it no longer have ended, and the statements below see what they have written. An open transaction of
             -- another program does not matter: once it has the lock, it counts from the newest number.
             floor := pg_snapshot_xmax(pg_current_snapshot())::text::bigint;
-            -- The number is set before the locks are read: a transaction whose lock is not among them reads it later.
+            -- `halyard.folded` is set before the locks are read: a transaction whose lock is not among them takes its
+            -- lock later, and then reads the new value.
             PERFORM setval('halyard.folded', floor) FROM halyard.folded WHERE last_value < floor;
             SELECT max(below) INTO behind
             FROM   (SELECT (floor % 4294967296 - xact.transactionid::text::bigint + 4294967296) % 4294967296 AS below

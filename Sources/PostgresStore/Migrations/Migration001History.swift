@@ -88,20 +88,21 @@ extension Migration {
             IF needed >= (SELECT max(below) FROM halyard.range WHERE is_published) THEN
                 -- A transaction with one snapshot for all its statements cannot see whether the range exists.
                 IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
-                    RAISE EXCEPTION 'a range of history is missing; repeat the transaction, as READ COMMITTED if that does not help'
+                    RAISE EXCEPTION 'a range of history is missing; repeat the transaction, if necessary as READ COMMITTED'
                     USING ERRCODE = 'serialization_failure';
                 END IF;
                 -- Two that both exclude all others would wait for each other. The repetition waits until the other has
                 -- ended, since that one waits for the lock below.
                 IF NOT pg_try_advisory_xact_lock(\(AdvisoryLock.preparing)) THEN
-                    RAISE EXCEPTION 'a range of history is being added' USING ERRCODE = 'serialization_failure';
+                    RAISE EXCEPTION 'another transaction is adding a range of history; repeat the transaction'
+                    USING ERRCODE = 'serialization_failure';
                 END IF;
                 -- All others that write jobs wait behind this one, so it does not wait long, nor stay idle.
                 PERFORM set_config('lock_timeout', '1s', true);
                 BEGIN
                     PERFORM pg_advisory_xact_lock(\(AdvisoryLock.adding));
                 EXCEPTION WHEN lock_not_available THEN
-                    RAISE EXCEPTION 'a range of history must be added, for which a transaction that enqueues must end first'
+                    RAISE EXCEPTION 'a range of history must be added, but another transaction that enqueues is still open; repeat the transaction'
                     USING ERRCODE = 'serialization_failure';
                 END;
                 PERFORM set_config('lock_timeout', timeout, true);

@@ -128,13 +128,14 @@ extension Connection {
         let process = try run("SELECT pg_backend_pid()")[0].string(0)
         // A pooler tells its clients a number of its own, so this connection is direct.
         if process == "\(backend)" { return false }
-        // Another client's transaction takes the process away from this connection, or had it before.
+        // In transaction mode, the transaction on `other` gets the same process, or makes this connection change to
+        // another one.
         let other = try link.another()
         other.answerTimeout = .seconds(2)
         do throws(PostgresError) {
             if try other.run("BEGIN; SELECT pg_backend_pid()")[0].string(0) == process { return true }
         } catch {
-            // A pooler in session mode lets this client wait for another one to leave.
+            // A pooler in session mode may make `other` wait until another client leaves.
             guard error.cause == .lost else { throw error }
         }
         return try run("SELECT pg_backend_pid()")[0].string(0) != process

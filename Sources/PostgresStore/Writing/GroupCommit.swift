@@ -83,7 +83,8 @@ final class CommitLoop: RequestHandler {
         }
     }
 
-    /// The conflicts of a write with other transactions. It is repeated for as long as a write waits for a lock.
+    /// The conflicts of a write with other transactions. The write is repeated until ``StoreError/lockTimeout`` has
+    /// passed since the first conflict.
     private struct Conflicts {
         var count: UInt32 = 0
         /// Nil before the first conflict.
@@ -91,8 +92,8 @@ final class CommitLoop: RequestHandler {
 
         var mayRepeat: Bool { deadline.map { .now < $0 } ?? true }
 
-        /// Sleeps for a random time, so that two stores do not meet again and again: not after the first conflict, up to
-        /// 1 ms after the second one, and up to twice as long after each further one.
+        /// Sleeps for a random time, so that two stores do not conflict repeatedly: not after the first conflict, at
+        /// most 1 ms after the second one, and at most twice as long after each further one, up to 100 ms.
         mutating func pause() {
             count += 1
             deadline = deadline ?? .now + StoreError.lockTimeout
@@ -246,7 +247,7 @@ extension StoreError {
     }
 }
 
-/// Whether the last write of a store failed, and no job caused it.
+/// Whether the last write of a store failed for a reason outside of the jobs.
 final class WriteHealth: Sendable {
     let lastFailed = Atomic(false)
 }

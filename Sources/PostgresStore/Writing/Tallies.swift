@@ -54,7 +54,8 @@ extension Writer {
     func rebaseFolds() throws(PostgresError) {
         memory.areFoldsRebased = true
         if try run(Statements.isAhead).count == 0 { return }
-        // A fold that has just ended may have set the number. The statements below read the server's number after it.
+        // A fold may just have set `halyard.folded`. After the wait for it, the statements below read a newer number of
+        // the server.
         try run(Statements.lockFolds)
         try run(Statements.deleteOlder)
         try run(Statements.rebase)

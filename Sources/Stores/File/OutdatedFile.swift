@@ -1,8 +1,8 @@
 import Glibc
 
 extension StoreFactory {
-    /// Whether a daemon has used a database on a server since this file was last used. Its home is in the folder of the file;
-    /// another one that is configured is not found. Such a file has jobs of the past, and must not receive new ones.
+    /// Whether a daemon has used a database on a server since this file was last used. Finds only a daemon whose home
+    /// is in the folder of the file. A file for which this is true contains old jobs, and must not receive new ones.
     public static func isOutdated(fileAt path: String) -> Bool {
         let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
         let home = folder + "/postgresql"
