@@ -21,19 +21,29 @@ import Testing
         let subject = try admin.run("SELECT -id FROM halyard.queue WHERE name = 'other'")[0].string(0)
         try admin.run("SELECT halyard.fold_tally(\(subject))")
         // The numbers of the old server, with an older sum that another daemon had not deleted yet.
+        store = try database.open()
+        _ = try await store.enqueue([new], now: now)
+        await store.close()
         try admin.run(
             """
             INSERT INTO halyard.tally_fold SELECT subject, 7, 0, 0, 0, 1, 0, 0, 0, 0, 0 FROM halyard.tally_fold;
             UPDATE halyard.tally_fold SET txid = txid + 1000000000;
+            UPDATE halyard.tally_change SET txid = txid + 1000000000;
             SELECT setval('halyard.folded', last_value + 1000000000) FROM halyard.folded;
             UPDATE halyard.ready SET txid = txid + 1000000000
             """)
         store = try database.open()
-        _ = try await store.enqueue([new, new, new], now: now)
+        // The first transaction is rolled back, but a sequence is not.
+        try admin.run("ALTER TABLE halyard.job ADD CONSTRAINT refuse CHECK (false) NOT VALID")
+        await #expect(throws: StoreError.self) { try await store.enqueue([new], now: now) }
+        try admin.run("ALTER TABLE halyard.job DROP CONSTRAINT refuse")
+        _ = try await store.enqueue([new, new], now: now)
         #expect(try admin.run("SELECT last_value < 1000000000 FROM halyard.folded")[0].string(0) == "t")
         #expect(try await store.counts()[.ready] == 5)
         try admin.run("SELECT halyard.fold_tally(\(subject))")
         #expect(try await store.counts()[.ready] == 5)
+        #expect(
+            try admin.run("SELECT count(*) FROM halyard.tally_change WHERE subject = \(subject)")[0].string(0) == "0")
         let removal = try await store.removeQueue("other", now: now)
         guard case .used(let users) = removal else { throw Unexpected() }
         #expect(users.openJobs == 5)

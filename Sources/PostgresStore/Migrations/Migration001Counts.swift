@@ -69,7 +69,8 @@ extension Migration {
             FROM   part
         $$;
 
-        CREATE FUNCTION halyard.fold_tally(of bigint) RETURNS void LANGUAGE plpgsql
+        -- Returns false if another fold is in progress.
+        CREATE FUNCTION halyard.fold_tally(of bigint) RETURNS boolean LANGUAGE plpgsql
         SET enable_seqscan = off SET enable_bitmapscan = off AS $$
         DECLARE
             floor bigint;
@@ -78,7 +79,7 @@ extension Migration {
         BEGIN
             -- One fold runs at a time, so that `halyard.folded` only grows. A call during another fold does nothing: a
             -- later one folds the changes.
-            IF NOT pg_try_advisory_xact_lock(\(AdvisoryLock.folding)) THEN RETURN; END IF;
+            IF NOT pg_try_advisory_xact_lock(\(AdvisoryLock.folding)) THEN RETURN false; END IF;
             -- The last fold has deleted all changes before its number. A search from the first change would pass all deleted
             -- rows that a held snapshot keeps.
             SELECT coalesce(max(fold.txid), 0) INTO since FROM halyard.tally_fold AS fold WHERE fold.subject = of;
@@ -103,23 +104,33 @@ extension Migration {
             -- Later transactions have larger numbers; their distance wraps around.
             WHERE  below < 2147483648;
             floor := floor - coalesce(behind, 0);
-            IF floor <= since THEN RETURN; END IF;
+            IF floor <= since THEN RETURN true; END IF;
+            -- A number that the server has not reached is of the server on which the database was dumped.
+            WITH change AS (
+                DELETE FROM halyard.tally_change AS change
+                WHERE  change.subject = of AND change.txid >= since
+                AND    (change.txid < floor OR change.txid > pg_snapshot_xmax(pg_current_snapshot())::text::bigint)
+                RETURNING at_ms, blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped
+            ), part AS (
+                SELECT at_ms, blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped
+                FROM   halyard.tally_fold AS fold
+                WHERE  fold.subject = of AND fold.txid = since
+                UNION ALL
+                SELECT at_ms, blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped
+                FROM   change
+            )
             INSERT INTO halyard.tally_fold (subject, txid, at_ms, blocked, scheduled, ready, running, succeeded, failed,
                                             cancelled, skipped)
-            SELECT of, floor, coalesce(max(at_ms), 0), sum(blocked), sum(scheduled), sum(ready), sum(running),
-                   sum(succeeded), sum(failed), sum(cancelled), sum(skipped)
-            FROM   (SELECT at_ms, blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped
-                    FROM   halyard.tally_fold AS fold
-                    WHERE  fold.subject = of AND fold.txid = since
-                    UNION ALL
-                    SELECT at_ms, blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped
-                    FROM   halyard.tally_change AS change
-                    WHERE  change.subject = of AND change.txid >= since AND change.txid < floor) AS part
+            SELECT of, floor, max(at_ms), sum(blocked), sum(scheduled), sum(ready), sum(running), sum(succeeded),
+                   sum(failed), sum(cancelled), sum(skipped)
+            FROM   part
+            WHERE  EXISTS (SELECT 1 FROM change)
             HAVING count(*) > 0;
-            DELETE FROM halyard.tally_change AS change
-            WHERE  change.subject = of AND change.txid >= since AND change.txid < floor;
-            DELETE FROM halyard.tally_fold AS fold
-            WHERE  fold.subject = of AND fold.txid >= since AND fold.txid < floor;
+            IF FOUND THEN
+                DELETE FROM halyard.tally_fold AS fold
+                WHERE  fold.subject = of AND fold.txid >= since AND fold.txid < floor;
+            END IF;
+            RETURN true;
         END $$;
         """
 

@@ -45,7 +45,12 @@ extension Writer {
     func fold() throws(PostgresError) {
         let subjects = foldable.sorted()
         foldable = []
-        for subject in subjects { try run(Statements.fold, .integer(subject)) }
+        for subject in subjects {
+            // Another fold was in progress. The next change tries again.
+            if try !run(Statements.fold, .integer(subject))[0].boolean(0) {
+                unfolded[subject] = Self.changesPerFold - 1
+            }
+        }
     }
 
     /// Corrects the sums of a database that was copied to a server whose transactions have not reached their numbers:
@@ -53,6 +58,7 @@ extension Writer {
     /// deleted with it, so whatever changes are left come after the newest sum.
     func rebaseFolds() throws(PostgresError) {
         memory.areFoldsRebased = true
+        // A sequence is not rolled back, so a transaction that failed may have corrected only `halyard.folded`.
         if try run(Statements.isAhead).count == 0 { return }
         // A fold may just have set `halyard.folded`. After the wait for it, the statements below read a newer number of
         // the server.
@@ -66,8 +72,9 @@ extension Writer {
         static let isAhead = Statement(
             """
             SELECT 1
-            FROM   halyard.folded
-            WHERE  last_value > pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+            FROM   halyard.folded, pg_snapshot_xmax(pg_current_snapshot()) AS newest
+            WHERE  last_value > newest::text::bigint
+            OR     EXISTS (SELECT 1 FROM halyard.tally_fold WHERE txid > newest::text::bigint)
             """)
         static let lockFolds = Statement("SELECT pg_advisory_xact_lock(\(AdvisoryLock.folding))")
         static let deleteOlder = Statement(
@@ -86,9 +93,9 @@ extension Writer {
             """)
         static let rebaseFolded = Statement(
             """
-            SELECT setval('halyard.folded', 0)
-            FROM   halyard.folded
-            WHERE  last_value > pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+            SELECT setval('halyard.folded', newest::text::bigint)
+            FROM   halyard.folded, pg_snapshot_xmax(pg_current_snapshot()) AS newest
+            WHERE  last_value > newest::text::bigint
             """)
         static let write = Statement(
             """
