@@ -84,6 +84,28 @@ struct LostAnswerTests {
         await store.close()
     }
 
+    /// What a claim and an end have done to trials is found with the held jobs.
+    @Test func trialsAreSettledByTheHeldJobs() async throws {
+        for _ in 0..<2 { _ = try await enqueue() }
+        var life = holder
+        for _ in 0..<3 {
+            let claimed = try await store.exchange([], claim: ClaimRequest(slots: 2), by: life, now: now).claimed
+            #expect(claimed.count == 2)
+            life = try await store.begin(Holder(identity: "me", host: "here", version: "1"), now: now).id
+            _ = try await store.rescue(
+                RescueRequest(maxRescues: 9, after: .crashed(cause: "a test")), by: life, now: now)
+        }
+        try await losing { _ = try await store.exchange([], claim: ClaimRequest(slots: 2), by: life, now: now) }
+        let first = try #require(try await store.held(by: life).first)
+        #expect(try await store.trials(now: now)?.running == [first.lease.job])
+        #expect(try await store.exchange([], claim: ClaimRequest(slots: 2), by: life, now: now).claimed.isEmpty)
+        let end = AttemptEnd(lease: first.lease, ending: .succeeded(ok))
+        try await losing { _ = try await store.exchange([end], claim: nil, by: life, now: now) }
+        #expect(try await store.held(by: life).isEmpty)
+        #expect(try await store.exchange([], claim: ClaimRequest(slots: 2), by: life, now: now).claimed.count == 1)
+        await store.close()
+    }
+
     @Test func aRenewalIsRepeated() async throws {
         proxy.dropNextCommitsAnswer()
         guard case .renewed = try await store.renew(holder, now: now) else {

@@ -33,6 +33,8 @@ enum WaitText {
             ready == 0
                 ? "starts as soon as the daemon claims it"
                 : "waits for its turn: \(AmountText.count(ready, "other ready job")) in queue \(queue)"
+        case .trial(let jobs, let until) where jobs.isEmpty:
+            "waits until \(TimeText.both(until, now: now)) for jobs that must run apart from others after several crashes, and that another transaction has locked"
         case .trial(let jobs, let until):
             jobs.contains(job)
                 ? "runs apart from other jobs until \(TimeText.both(until, now: now)), since it was running in several crashes"

@@ -9,8 +9,8 @@
 /// - I3: Trials come before every other job, and no other job starts while a trial is pending or in progress. A claim
 ///   that wants no suspects (``ClaimRequest/suspects``) leaves the pending trials out.
 /// - I4: A trial ends with its attempt, or after a limit that doubles with every further crash. A job that outlasts its
-///   limit keeps running and no longer prevents others from starting. A trial whose job another transaction has locked
-///   is postponed for at most its limit.
+///   limit keeps running and no longer prevents others from starting. Trials whose jobs other transactions have locked are
+///   postponed for at most ``maxPostponement``, and then skipped until a trial begins.
 /// - I5: The job that started last is tried first. Either it was on trial when the process crashed, or it is the most
 ///   likely cause. After the third crash the first trial runs alone, so a further crash proves that its job is the
 ///   cause.
@@ -25,7 +25,7 @@ public struct CrashTrials: Sendable {
     public struct Trial: Sendable, Hashable {
         /// The maximum number of jobs on trial at once after the second crash in a row.
         public static let firstCompany = 16
-        private static let firstLimit = Duration.seconds(15)
+        fileprivate static let firstLimit = Duration.seconds(15)
 
         /// The job on trial.
         public let job: JobID
@@ -59,8 +59,13 @@ public struct CrashTrials: Sendable {
     /// The pending trials in reverse order, so that removing the next one is cheap.
     private var pending: [Trial] = []
     private var underWay: [JobID: UnderWay] = [:]
-    /// The job whose trial was postponed last, and since when.
-    private var postponed: (job: JobID, since: Timestamp)?
+    /// Since when trials have been postponed, and when one was postponed last.
+    private var postponed: (since: Timestamp, last: Timestamp)?
+
+    /// How long trials are postponed before the next one is skipped.
+    public static let maxPostponement = Trial.firstLimit
+    /// A job that is locked again after a longer time was free in between, or nobody looked.
+    private static let postponementGap = Duration.seconds(5)
 
     /// Creates an empty set of trials.
     public init() {}
@@ -88,6 +93,7 @@ public struct CrashTrials: Sendable {
     /// Begins the trial of the job that ``next(now:)`` returned.
     public mutating func begin(now: Timestamp) {
         guard let trial = pending.popLast() else { return }
+        postponed = nil
         underWay[trial.job] = UnderWay(company: trial.company, startedAt: now, limit: trial.limit)
     }
 
@@ -95,17 +101,31 @@ public struct CrashTrials: Sendable {
     public mutating func skip() { _ = pending.popLast() }
 
     /// Postpones the trial of the job that ``next(now:)`` returned, because another transaction has locked the job.
-    /// Skips the trial instead if it was first postponed at least its limit ago.
+    /// Skips the trial instead if trials have been postponed for ``maxPostponement`` without interruption.
     ///
     /// - Returns: Whether other jobs must still wait for the trial.
     public mutating func postpone(now: Timestamp) -> Bool {
-        guard let trial = pending.last else { return false }
-        if postponed?.job != trial.job { postponed = (trial.job, now) }
-        guard let postponed, postponed.since + trial.limit > now else {
-            skip()
-            return false
+        if pending.isEmpty { return false }
+        let since = isPostponed(now) ? postponed?.since ?? now : now
+        postponed = (since, now)
+        if now - since < Self.maxPostponement { return true }
+        skip()
+        return false
+    }
+
+    private func isPostponed(_ now: Timestamp) -> Bool {
+        postponed.map { now - $0.last <= Self.postponementGap } ?? false
+    }
+
+    /// Corrects the trials after a transaction whose outcome was unknown: it may have begun or ended trials.
+    ///
+    /// - Parameter running: The jobs that are running.
+    public mutating func correct(running: Set<JobID>, now: Timestamp) {
+        underWay = underWay.filter { running.contains($0.key) }
+        for trial in pending where running.contains(trial.job) {
+            underWay[trial.job] = UnderWay(company: trial.company, startedAt: now, limit: trial.limit)
         }
-        return true
+        pending.removeAll { running.contains($0.job) }
     }
 
     /// Ends the trial of the job, if it is on trial. Call it when an attempt of the job has ended.
@@ -137,8 +157,9 @@ public struct CrashTrials: Sendable {
 
     /// A summary of the trials for people; nil if no job is held up.
     public mutating func report(now: Timestamp) -> Report? {
-        let endsAt = holdsOthers(now: now)
+        var endsAt = holdsOthers(now: now)
         if isEmpty { return nil }
+        if endsAt == nil, let postponed, isPostponed(now) { endsAt = postponed.since + Self.maxPostponement }
         return Report(running: underWay.keys.sorted(), pending: pending.count, endsAt: endsAt)
     }
 

@@ -62,7 +62,7 @@ extension Writer {
     func reportTrials(now passed: Timestamp) -> CrashTrials.Report? {
         let now = time.now(passed)
         var report = memory.trials.report(now: time.steady.moment)
-        report?.endsAt = trialsEndAt(now: now)
+        if let endsAt = report?.endsAt { report?.endsAt = now + (endsAt - time.steady.moment) }
         return report
     }
 

@@ -107,12 +107,14 @@ extension Writer {
         try awaitTransactions(of: holder)
         // Only now is it certain which of their changes were committed.
         try countRunning()
-        return try run(Statements.held, .integer(holder.rawValue)).map { (row) throws(PostgresError) in
+        let held = try run(Statements.held, .integer(holder.rawValue)).map { (row) throws(PostgresError) in
             ClaimedJob(
                 lease: Lease(job: row.job(0), attempt: row.int(1)), definition: DefinitionID(row.integer(2)),
                 graph: row.graph(3), input: row.json(4), hasDependencies: row.integer(5) > 0, tries: row.int(6),
                 checkpoint: row.json(8), isSuspect: try lane(row.integer(7)).laneClass == .suspect)
         }
+        memory.trials.correct(running: Set(held.map(\.lease.job)), now: time.steady.moment)
+        return held
     }
 
     /// The time for ``lasts(_:)``: NULL for the server's clock, which decides alone, or a test's.

@@ -71,21 +71,41 @@ import Testing
     }
 
     /// I4
-    @Test func aTrialIsPostponedAtMostForItsLimit() {
-        var trials = trials(afterCrashes: [3, 3])
+    @Test func trialsArePostponedAtMostForSomeTimeInAll() {
+        var trials = trials(afterCrashes: [3, 3, 3])
         /// The job of the next trial, and whether it is still postponed, this number of seconds after the start.
         func postpone(after seconds: Double) -> (job: Int64?, isPostponed: Bool) {
             let now = start + .seconds(seconds)
             return (trials.next(now: now)?.rawValue, trials.postpone(now: now))
         }
-        #expect(postpone(after: 0) == (2, true))
-        #expect(postpone(after: 29.999) == (2, true))
-        #expect(postpone(after: 30) == (2, false))
-        // The next trial has its own limit.
-        #expect(postpone(after: 30) == (1, true))
-        #expect(postpone(after: 60) == (1, false))
-        #expect(postpone(after: 60) == (nil, false))
+        for seconds in [0, 5, 10, 14.999] { #expect(postpone(after: seconds) == (3, true)) }
+        #expect(
+            trials.report(now: start + .seconds(14.999))
+                == CrashTrials.Report(running: [], pending: 3, endsAt: start + .seconds(15)))
+        #expect(postpone(after: 15) == (3, false))
+        // The next job is locked too.
+        #expect(postpone(after: 15) == (2, false))
+        // Nobody looked for a while, so the job may have been free.
+        #expect(postpone(after: 20.001) == (1, true))
+        #expect(postpone(after: 25) == (1, true))
+        trials.begin(now: start + .seconds(25))
+        #expect(trials.holdsOthers(now: start + .seconds(25)) == start + .seconds(55))
+        #expect(postpone(after: 55) == (nil, false))
         #expect(trials.isEmpty)
+    }
+
+    /// I3, I4
+    @Test func trialsAreCorrectedAfterAnUnknownOutcome() {
+        var trials = trials(afterCrashes: [3, 3, 3])
+        #expect(begin(&trials, now: start) == [3])
+        // The transaction has ended the trial of job 3 and begun that of job 2.
+        trials.correct(running: [JobID(2), JobID(9)], now: start + .seconds(1))
+        #expect(
+            trials.report(now: start + .seconds(1))
+                == CrashTrials.Report(running: [JobID(2)], pending: 1, endsAt: start + .seconds(31)))
+        #expect(trials.next(now: start + .seconds(1)) == nil)
+        trials.correct(running: [], now: start + .seconds(2))
+        #expect(trials.next(now: start + .seconds(2)) == JobID(1))
     }
 
     @Test func endlessCrashesStillGiveALimit() {
