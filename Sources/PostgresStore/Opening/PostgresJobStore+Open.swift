@@ -37,13 +37,15 @@ extension PostgresJobStore {
         }
         let observers = Observers()
         let listener = options.isBrief ? nil : try Listener(url, options: options, observers: observers)
-        let health = WriteHealth()
+        let (health, problems) = (WriteHealth(), WriteProblems())
         func writer(
             _ link: Link, _ name: String, _ health: WriteHealth = WriteHealth()
         ) throws(PostgresOpenError) -> RequestThread<Writer> {
             let number = listener?.id ?? Int64.random(in: 1...Int64.max)
             let writer = Writer(link, listener: number, clock: clock, offset: offset, options: options)
-            return try RequestThread(named: name, Handover(CommitLoop(writer, observers: observers, health: health)))
+            return try RequestThread(
+                named: name,
+                Handover(CommitLoop(writer, observers: observers, health: health, problems: problems)))
         }
         func reader(
             _ name: String, answerTimeout: Duration? = nil

@@ -25,14 +25,16 @@ final class CommitLoop: RequestHandler {
     private let writer: Writer
     private let observers: Observers
     private let health: WriteHealth
+    private let problems: WriteProblems
     private var server: String { writer.link.server }
     /// Whether the last request found no server.
     private var isCutOff = false
 
-    init(_ writer: Writer, observers: Observers, health: WriteHealth) {
+    init(_ writer: Writer, observers: Observers, health: WriteHealth, problems: WriteProblems) {
         self.writer = writer
         self.observers = observers
         self.health = health
+        self.problems = problems
     }
 
     /// While the server cannot be reached, tries to reach it, so that observers are notified when it is back.
@@ -222,16 +224,16 @@ final class CommitLoop: RequestHandler {
     @discardableResult
     private func note(_ error: PostgresError, _ phase: StoreError.Phase) -> StoreError {
         let failure = StoreError(error, server: server, phase: phase)
-        if failure.isPassing { observers.update { $0.problem = failure } }
         health.lastFailed.store(failure.isOutside, ordering: .relaxed)
         if case .unreachable = failure { isCutOff = true }
         if case .unanswered = failure { isCutOff = true }
+        if failure.isPassing { observers.update { $0.problem = problems.failed(failure, retries: isCutOff, by: self) } }
         return failure
     }
 
     private func reached() {
         isCutOff = false
-        observers.update { $0.problem = nil }
+        observers.update { $0.problem = problems.succeeded(by: self) }
         health.lastFailed.store(false, ordering: .relaxed)
     }
 }
@@ -243,6 +245,39 @@ extension StoreError {
         switch self {
         case .denied, .moved: true
         default: isPassing
+        }
+    }
+}
+
+/// Why the connections of a store cannot write now. One of them may be cut off while another one writes.
+final class WriteProblems: Sendable {
+    private struct Problem {
+        let loop: ObjectIdentifier
+        let error: StoreError
+        let retries: Bool
+    }
+
+    private let problems = Mutex<[Problem]>([])
+
+    /// - Parameter retries: Whether the loop tries again by itself.
+    /// - Returns: The first problem that is not over.
+    func failed(_ error: StoreError, retries: Bool, by loop: CommitLoop) -> StoreError? {
+        let loop = ObjectIdentifier(loop)
+        return problems.withLock { problems in
+            problems.removeAll { $0.loop == loop }
+            problems.append(Problem(loop: loop, error: error, retries: retries))
+            return problems.first?.error
+        }
+    }
+
+    /// Ends the loop's problem, and those of loops that do not try again by themselves: they may have nothing to write.
+    ///
+    /// - Returns: The first problem that is not over.
+    func succeeded(by loop: CommitLoop) -> StoreError? {
+        let loop = ObjectIdentifier(loop)
+        return problems.withLock { problems in
+            problems.removeAll { $0.loop == loop || !$0.retries }
+            return problems.first?.error
         }
     }
 }
