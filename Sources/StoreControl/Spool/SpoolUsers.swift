@@ -10,7 +10,7 @@ import Synchronization
 /// a file, the file is a leftover and is removed after a day.
 ///
 /// The store does not report the inputs of jobs that other daemons accept. If there may be others, which may share the
-/// folder, the uses are read again before files are removed. This also finds jobs whose end was reported first.
+/// folder, the uses are read again before files are removed.
 final class SpoolUsers: Sendable {
     private struct State {
         var uses: SpoolUses

@@ -26,6 +26,10 @@ struct SpoolUses {
     private var leaving: Set<SpoolName> = []
     /// Whether jobs that are unknown here may need a file. A file is then removed only by ``leave(_:)``, after another look.
     private let mayMissJobs: Bool
+    /// The last unknown jobs that have ended, while ``mayMissJobs``: their acceptance may be reported later.
+    private var endedEarly: [(job: JobID, isSuccess: Bool)] = []
+    private var nextEndedEarly = 0
+    private static let maxEndedEarly = 4000
 
     init(mayMissJobs: Bool = false) { self.mayMissJobs = mayMissJobs }
 
@@ -60,13 +64,35 @@ struct SpoolUses {
     mutating func follow(
         added: [(job: JobID, files: [SpoolName])], ended: some Sequence<(job: JobID, isSuccess: Bool)>
     ) -> [SpoolName] {
-        for (job, files) in added { add(job, files) }
-        if filesOfJob.isEmpty { return [] }
         var over: [SpoolName] = []
+        for (job, files) in added {
+            add(job, files)
+            if let early = endedEarly.last(where: { $0.job == job }) { over += end(job, isSuccess: early.isSuccess) }
+        }
+        if filesOfJob.isEmpty && !mayMissJobs { return over }
         for (job, isSuccess) in ended {
-            if isSuccess { over += remove(job) } else { keepForRetry(job) }
+            if filesOfJob[job] != nil {
+                over += end(job, isSuccess: isSuccess)
+            } else if mayMissJobs {
+                noteEarlyEnd(job, isSuccess)
+            }
         }
         return over
+    }
+
+    private mutating func end(_ job: JobID, isSuccess: Bool) -> [SpoolName] {
+        if isSuccess { return remove(job) }
+        keepForRetry(job)
+        return []
+    }
+
+    private mutating func noteEarlyEnd(_ job: JobID, _ isSuccess: Bool) {
+        if endedEarly.count < Self.maxEndedEarly {
+            endedEarly.append((job, isSuccess))
+        } else {
+            endedEarly[nextEndedEarly] = (job, isSuccess)
+            nextEndedEarly = (nextEndedEarly + 1) % Self.maxEndedEarly
+        }
     }
 
     mutating func add(_ job: JobID, _ files: [SpoolName]) {
