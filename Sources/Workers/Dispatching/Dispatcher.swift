@@ -187,22 +187,23 @@ extension Dispatcher {
 
     /// The next moment at which ``Event/alarm`` is due; nil if there is none.
     var alarmAt: Duration? {
-        var moments = [rest.until]
+        var next = rest.until
+        func consider(_ moment: Duration) { next = min(next ?? moment, moment) }
         for member in members.values {
             switch member.phase {
-            case .starting(let until), .leaving(let until): moments.append(until)
+            case .starting(let until), .leaving(let until): consider(until)
             case .ready:
-                moments.append(member.patienceEndsAt)
+                if let end = member.patienceEndsAt { consider(end) }
                 if member.attempts.isEmpty {
-                    moments.append(member.idleSince + limits.idle)
+                    consider(member.idleSince + limits.idle)
                 } else {
-                    moments.append(member.pingDueAt)
-                    if let since = member.suspectSince, !suspects.isEmpty { moments.append(since + limits.probation) }
+                    consider(member.pingDueAt)
+                    if let since = member.suspectSince, !suspects.isEmpty { consider(since + limits.probation) }
                 }
             case .killed: break
             }
         }
-        return moments.compactMap(\.self).min()
+        return next
     }
 
     func isLong(_ member: Member, _ now: Duration) -> Bool {
