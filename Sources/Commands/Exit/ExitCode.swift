@@ -51,7 +51,8 @@ public enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
         case .inputOutput: "Reading or writing failed; the message says what was kept."
         case .temporary: "Not possible now; the same command may succeed later."
         case .permission: "Permission to open the socket or a file, or to use the database, was denied."
-        case .configuration: "The definitions or the configuration were refused, or this release cannot use the database."
+        case .configuration:
+            "The definitions or the configuration were refused, or this release cannot use the database."
         case .outputClosed: "Standard output was closed by its reader."
         }
     }
