@@ -8,8 +8,9 @@ scripts/bench calls it with the folder of the built programs, followed by its ow
 Parts: rate (jobs/s from the first enqueue to the last final job, 1, 2 and 4 processes), latency (from the call that
 enqueues a job to the start of its code, at 800 jobs/s), hold (the same load while a transaction holds a snapshot for M
 minutes, 10 by default, and backlogs in turn with a control: the same system with a database that has no snapshot), restart
-(at the end of hold: 450,000 jobs under that snapshot, then a restart of the daemon), storage (bytes per final job). A system that cannot run 800 jobs/s gets a lower rate. The server commits to disk (fsync,
-synchronous_commit).
+(at the end of hold: 450,000 jobs under that snapshot, then a restart of the daemon), storage (bytes per final job, after a
+million jobs of Halyard). A system that cannot run 800 jobs/s gets a lower rate. The server commits to disk (fsync,
+synchronous_commit). "sqlite" is one daemon of Halyard with a file on the same disk, for rate and latency.
 """
 import argparse
 import json
@@ -26,12 +27,15 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 PEERS = ["pgqueuer==1.6.0", "procrastinate==3.10.0", "awa-pg==0.6.9", "asyncpg==0.32.0", "psycopg[binary]==3.3.9"]
 PARTS = ["rate", "latency", "hold", "restart", "storage"]
-SYSTEMS = ["halyard", "pgqueuer", "awa", "procrastinate"]
+SYSTEMS = ["halyard", "sqlite", "pgqueuer", "awa", "procrastinate"]
+# Halyard, on a server or with a file.
+OURS = ["halyard", "sqlite"]
 # The number of jobs that are enqueued at once, and the jobs/s that are enqueued evenly.
-JOBS = {"halyard": 60_000, "pgqueuer": 20_000, "awa": 20_000, "procrastinate": 1_000}
-OFFERED = {"halyard": 800, "pgqueuer": 800, "awa": 800, "procrastinate": 60}
+JOBS = {"halyard": 60_000, "sqlite": 60_000, "pgqueuer": 20_000, "awa": 20_000, "procrastinate": 1_000}
+OFFERED = {"halyard": 800, "sqlite": 800, "pgqueuer": 800, "awa": 800, "procrastinate": 60}
 ROUNDS = 3
 BACKLOG = 450_000
+STORED = 1_000_000
 
 
 def say(text):
@@ -237,13 +241,16 @@ class Halyard(Peer):
     def path(self, number, name):
         return f"{self.folder}/{number}/{name}"
 
+    def place(self, number):
+        return {"database": self.url, "home": self.path(number, "home")}
+
     def start(self, count):
         self.processes = []
         for number in range(count):
             os.makedirs(self.path(number, ""), exist_ok=True)
             environment = {"HALYARD_BENCH_ROLE": "worker", "HALYARD_BENCH_STARTS": self.starts}
             configuration = {
-                "database": self.url, "home": self.path(number, "home"), "socket": self.path(number, "halyard.sock"),
+                **self.place(number), "socket": self.path(number, "halyard.sock"),
                 "definitions": self.path(number, "definitions.yaml"), "daemon": {"name": f"daemon-{number}"},
                 "slots": 256, "spool": {"directory": self.path(number, "spool")},
                 "workers": {"bench": {
@@ -299,6 +306,24 @@ class Halyard(Peer):
             return [int(line) / 1e6 for line in file]
 
 
+class HalyardWithFile(Halyard):
+    """One daemon with an SQLite file on the disk that the server uses."""
+
+    def __init__(self, folder, python, place, programs):
+        self.name = "halyard"
+        self.folder = f"{folder}/sqlite"
+        os.mkdir(self.folder)
+        self.python = python
+        self.programs = programs
+        self.files = tempfile.TemporaryDirectory(prefix="halyard-fleet-bench.", dir=place)
+        self.processes = []
+        self.starts = f"{self.folder}/starts"
+        self.counted = (0, 0)
+
+    def place(self, number):
+        return {"database": f"{self.files.name}/halyard.db"}
+
+
 def quantile(values, part):
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(len(ordered) * part))]
@@ -325,6 +350,8 @@ class Bench:
     def system(self, name, *more):
         """Returns a system with a database of its own."""
         database = "-".join([name, *more])
+        if name == "sqlite":
+            return HalyardWithFile(self.folder, self.python, self.options.place, self.options.programs)
         if name == "halyard":
             return Halyard(self.server, self.folder, self.python, database, self.options.programs)
         return Peer(name, self.server, self.folder, self.python, database)
@@ -338,9 +365,11 @@ class Bench:
     def rate(self):
         best = {}
         for count in (1, 2, 4):
-            rates = {name: [] for name in self.systems}
+            # A file has one daemon.
+            systems = {name: system for name, system in self.systems.items() if name != "sqlite" or count == 1}
+            rates = {name: [] for name in systems}
             for _ in range(ROUNDS):
-                for name, system in self.systems.items():
+                for name, system in systems.items():
                     system.start(count)
                     try:
                         rates[name].append(system.drain(JOBS[name]))
@@ -350,7 +379,7 @@ class Bench:
                 median = statistics.median(values)
                 self.row(f"enqueue to final, {count} processes", name, median, "jobs/s")
                 best[name] = max(best.get(name, 0), median)
-        others = [rate for name, rate in best.items() if name != "halyard"]
+        others = [rate for name, rate in best.items() if name not in OURS]
         if "halyard" in best and others:
             ratio = best["halyard"] / max(others)
             self.row("best rate, against the best other", "halyard", best["halyard"], "jobs/s", "ratio ≥ 2", ratio >= 2,
@@ -363,14 +392,14 @@ class Bench:
                 delays, ends = [], []
                 for _ in range(ROUNDS):
                     delays += system.pace(OFFERED[name], 20)[0]
-                    ends += system.ends() if name == "halyard" else []
+                    ends += system.ends() if name in OURS else []
             finally:
                 system.stop()
             p99 = quantile(delays, 0.99)
             self.latencies[name] = p99
             offered = f"at {OFFERED[name]}/s"
             self.row(f"enqueue to start, p50 {offered}", name, quantile(delays, 0.5), "ms")
-            if name == "halyard":
+            if name in OURS:
                 self.row(f"enqueue to start, p99 {offered}", name, p99, "ms")
                 self.row(f"enqueue to the caller's result, p50 {offered}", name, quantile(ends, 0.5), "ms")
                 end = quantile(ends, 0.99)
@@ -380,6 +409,8 @@ class Bench:
 
     def hold(self):
         for name, system in self.systems.items():
+            if name == "sqlite":
+                continue
             control = self.system(name, "control")
             try:
                 system.start(1)
@@ -446,11 +477,13 @@ class Bench:
 
     def storage(self):
         for name, system in self.systems.items():
+            if name == "sqlite":
+                continue
             system.start(1)
             try:
                 Server.query(system.url, "VACUUM FULL")
                 size = database_bytes(system.url)
-                count = JOBS[name] * 4
+                count = STORED if name == "halyard" else JOBS[name] * 4
                 system.drain(count)
             finally:
                 system.stop()
