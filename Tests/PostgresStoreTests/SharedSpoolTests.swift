@@ -1,6 +1,8 @@
 import ControlProtocol
 import Foundation
 import Jobs
+import OperationTypes
+import PostgreSQL
 import PostgresStore
 import Testing
 
@@ -17,9 +19,11 @@ struct SharedSpoolTests {
         let spool: Spool
         let users: SpoolUsers
         let life: HolderID
+        let url: String
 
         init(_ name: String, _ database: TestDatabase, folder: String) async throws {
             store = try database.open()
+            url = database.url
             spool = try Spool(directory: folder, maxBytes: 1 << 20)
             users = SpoolUsers(spool: spool, store: store)
             life = try await store.begin(Holder(identity: name, host: name, version: "1"), now: now).id
@@ -62,6 +66,33 @@ struct SharedSpoolTests {
         try await body(one, two, step)
         await one.store.close()
         await two.store.close()
+    }
+
+    /// Every role that may connect to the database can send notifications, also of jobs to come.
+    @Test(arguments: [false, true]) func aForgedSuccessRemovesNoFile(isAccepted: Bool) async throws {
+        try await withDaemons { one, _, step in
+            let (graph, file) = try await one.job(of: step)
+            let heard = Latch<Void>()
+            let observation = one.store.observe { if case .schedules = $0 { heard.open() } }
+            func forge() async throws {
+                try Connection(to: one.url).run("SELECT pg_notify('halyard', '1|s|1,,4,1,,;')")
+                await heard.uncancellableWait()
+            }
+            if !isAccepted { try await forge() }
+            guard case .enqueued(let receipt) = try await one.store.enqueue([graph], now: now)[0] else {
+                throw Unexpected()
+            }
+            #expect(receipt.jobs == [JobID(1)])
+            if isAccepted { try await forge() }
+            observation.cancel()
+            try await one.users.removeAfterLook([file])
+            _ = try await one.spool.files()
+            #expect(one.spool.holds(file))
+            try await one.runAll()
+            try await one.users.removeAfterLook([file])
+            _ = try await one.spool.files()
+            #expect(!one.spool.holds(file))
+        }
     }
 
     @Test func anOldFileOfAJobThatAnotherDaemonAcceptedStays() async throws {
