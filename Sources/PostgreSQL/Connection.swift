@@ -55,9 +55,11 @@ public final class Connection {
             if line.hasPrefix("connection to server ") {
                 return line.split(separator: "\"", maxSplits: 2).dropFirst().first?.contains("@") == false
             }
+            if ["could not translate host name ", "password retrieved from file "].contains(where: line.hasPrefix) {
+                return !line.contains("@")
+            }
             // The other lines belong to the one before.
-            return line.hasPrefix("could not translate host name ")
-                ? !line.contains("@") : line.hasPrefix("\t") || line.hasPrefix("DETAIL: ") || line.hasPrefix("HINT: ")
+            return line.hasPrefix("\t") || line.hasPrefix("DETAIL: ") || line.hasPrefix("HINT: ")
         }
         return isAboutServers
             ? message

@@ -210,6 +210,35 @@ import Testing
         #expect(try Connection(to: url, options: options).isOpen)
     }
 
+    /// libpq's message has a line about the file.
+    @Test(.timeLimit(.minutes(1))) func aWrongPasswordInAFileIsReportedAsSuch() throws {
+        let admin = try Connection(to: url)
+        let role = "locked_\(UInt32.random(in: 0...UInt32.max))"
+        try admin.run("CREATE ROLE \(role) LOGIN PASSWORD 'right'")
+        // The first line that matches decides.
+        let rules = try admin.run("SHOW hba_file")[0].string(0)
+        try admin.run("COPY (SELECT 1) TO PROGRAM 'sed -i \"1i local all \(role) scram-sha-256\" \(rules)'")
+        try admin.run("SELECT pg_reload_conf()")
+        let path = FileManager.default.temporaryDirectory.appending(path: "halyard-pgpass-\(UUID().uuidString)").path
+        // A file that stays behind harms nobody.
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        func connect(_ password: String) throws {
+            let line = Data("*:*:*:\(role):\(password)\n".utf8)
+            try line.write(to: URL(filePath: path))
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+            _ = try Connection(to: url.replacing("halyard@", with: "\(role)@") + "&passfile=" + path)
+        }
+        var failure: PostgresError?
+        // The server reads its rules again within moments.
+        while failure == nil {
+            do { try connect("wrong") } catch let error as PostgresError { failure = error }
+        }
+        #expect(failure?.message.contains("password authentication failed for user \"\(role)\"") == true)
+        #expect(failure?.message.contains(path) == true)
+        try connect("right")
+        try admin.run("DROP ROLE \(role)")
+    }
+
     @Test func aMissingServerIsUnreachable() {
         let error = #expect(throws: PostgresError.self) { try Connection(to: "postgresql:///none?host=/nowhere") }
         #expect(error?.cause == .unreachable)
