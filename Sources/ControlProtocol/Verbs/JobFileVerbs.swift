@@ -34,11 +34,20 @@ extension LogRequest {
 
 extension ControlProblem {
     /// Creates the problem for a job without a log.
-    package static func noLog(of job: JobRecord, attempt: Int?) -> ControlProblem {
+    ///
+    /// - Parameter isShared: Whether other daemons may have run the job, and have its logs.
+    package static func noLog(of job: JobRecord, attempt: Int?, isShared: Bool) -> ControlProblem {
         if job.attempt == 0 {
             return ControlProblem(
                 .notFound,
                 "Job \(job.id) has no log, because it has not started. Wait for its log with: halyard log --follow \(job.id)"
+            )
+        }
+        if isShared {
+            let name = attempt.map { "attempt \($0) of job \(job.id)" } ?? "job \(job.id)"
+            return ControlProblem(
+                .notFound,
+                "This daemon has no log of \(name). The log is on the host of the daemon that ran it: ask that daemon. To list the daemons: halyard daemons"
             )
         }
         if let attempt {
@@ -54,10 +63,17 @@ extension ControlProblem {
     }
 
     /// Creates the problem for a job whose result is not a file.
-    package static func noFile(of job: JobID, _ outcome: Outcome?) -> ControlProblem {
+    ///
+    /// - Parameter isShared: Whether other daemons may have run the job, and have its file.
+    package static func noFile(of job: JobID, _ outcome: Outcome?, isShared: Bool) -> ControlProblem {
         switch outcome {
         case nil:
             ControlProblem(.conflict, "Job \(job) is not final yet. Wait for it with: halyard wait \(job)")
+        case .succeeded? where isShared:
+            ControlProblem(
+                .notFound,
+                "This daemon has no file of job \(job). If the result is a file, it is on the host of the daemon that ran the job: ask that daemon. To list the daemons: halyard daemons. To print the result: halyard result \(job)"
+            )
         case .succeeded?:
             ControlProblem(.notFound, "The result of job \(job) is not a file. To print it: halyard result \(job)")
         case .some:

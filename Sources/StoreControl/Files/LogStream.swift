@@ -47,7 +47,11 @@ actor LogStream {
         guard let job = try await mappingStoreErrors(await store.job(request.job)) else { throw .noJob(request.job) }
         try await openNext()
         let waits = request.follows && !job.state.isFinal
-        if reader == nil, !waits { throw .noLog(of: job, attempt: request.attempt) }
+        if reader == nil, !waits { throw noLog(of: job) }
+    }
+
+    private func noLog(of job: JobRecord) -> ControlProblem {
+        .noLog(of: job, attempt: request.attempt, isShared: store.capabilities.holders == .many)
     }
 
     /// Returns the next entries; nil at the end.
@@ -64,7 +68,7 @@ actor LogStream {
             if reader == nil, isOver(job) {
                 isAtEnd = true
                 // Nothing was found, so the caller needs the reason.
-                if attempt == nil, request.first == nil, let job { throw .noLog(of: job, attempt: request.attempt) }
+                if attempt == nil, request.first == nil, let job { throw noLog(of: job) }
                 return nil
             }
             for await _ in wakeups { break }

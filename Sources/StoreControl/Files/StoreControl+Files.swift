@@ -18,7 +18,10 @@ extension StoreControl {
 
     public func file(of job: JobID) async throws(ControlProblem) -> FileContent {
         let result = try await result(job)
-        guard let result, result.outcome == .succeeded else { throw .noFile(of: job, result?.outcome) }
+        let isShared = store.capabilities.holders == .many
+        guard let result, result.outcome == .succeeded else {
+            throw .noFile(of: job, result?.outcome, isShared: isShared)
+        }
         let files = files
         let opened = try await contentThread.run {
             () throws(JobFilesError) -> (file: KeptFile, reader: KeptFileReader)? in
@@ -26,7 +29,7 @@ extension StoreControl {
             guard let file = try files.intactFile(of: lease) else { return nil }
             return (file, try files.open(file))
         }
-        guard let opened else { throw .noFile(of: job, result.outcome) }
+        guard let opened else { throw .noFile(of: job, result.outcome, isShared: isShared) }
         let pieces = FilePieces(reader: opened.reader, size: opened.file.size, thread: fileThread)
         return FileContent(
             file: FileReport(opened.file), chunks: AsyncThrowingStream { try await pieces.next() })
