@@ -55,10 +55,11 @@ struct Connector {
             }
             // A new database would contain no kinds and no definitions, so only the daemon creates one.
             guard isURL || access(database, F_OK) == 0 || errno == EACCES else {
+                let remedy =
+                    namesDatabase ? ". Check the path: only a daemon creates it." : "; name it with --database."
                 throw CommandFailure(
                     .unavailable,
-                    "\(sentence(noDaemon.message)) There is no database at \(database) either; name it with --database."
-                )
+                    "\(sentence(noDaemon.message)) There is no database at \(database) either\(remedy)")
             }
             if !namesDatabase, !isURL, StoreFactory.isOutdated(fileAt: database) {
                 do throws(StoreOpenFailure) {
