@@ -130,8 +130,8 @@ extension Connection {
         let process = try run("SELECT pg_backend_pid()")[0].string(0)
         // A pooler tells its clients a number of its own, so this connection is direct.
         if process == "\(backend)" { return false }
-        // In transaction mode, the transaction on `other` gets the same process, or makes this connection change to
-        // another one.
+        // A pooler in transaction mode gives the transaction on `other` the same process, or gives this connection another
+        // one.
         let other = try link.another()
         other.answerTimeout = .seconds(2)
         do throws(PostgresError) {
